@@ -345,7 +345,7 @@ def test_the_command(tmp_path, no_report):
     assert plausibly(*command).exit_code == 2
     done = plausibly(*command, "--extra", "include")
     assert done.exit_code == 0
-    assert "Accuracy is over 60 cases, of which 40 are annotated." in done.stderr
+    assert "Accuracy is over 60 cases, of which 40 are annotated." in done.output
     certainty = pd.read_csv(tmp_path / "out" / "certainty.csv")
     assert len(certainty) == 60  # of one model: the published one knows nothing of the others
     refused = plausibly(*command, "--extra", "include", "--model", "dirichlet-categorical@1")

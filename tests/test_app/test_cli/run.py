@@ -7,10 +7,10 @@ from plausibly.app.cli import app
 from plausibly.base import arviz as _arviz
 
 
-def plausibly(*words, width: int = 160) -> Result:
+def plausibly(*words, width: int = 1000) -> Result:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_arviz, "_data_trees", True)  # as plausibly.cli.main does
-        # As wide as tables like: the workers of pytest-xdist inherit a terminal's 80 columns.
+        # So wide that sentences are lines; test_screens.py has the width of a terminal.
         return CliRunner(env={"COLUMNS": str(width)}).invoke(app, [str(word) for word in words])
 
 

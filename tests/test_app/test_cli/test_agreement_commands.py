@@ -50,8 +50,7 @@ def test_discrepancy_writes_what_the_library_gives(data, tmp_path):
     assert written["non_inferior"].tolist() == expected.non_inferiority(0.2, 0.05, 200, 3)["non_inferior"].tolist()
     row = frame.loc["A"]
     assert f"{row['ratio']:.3f} ({row['lower']:.3f}–{row['upper']:.3f})" in result.stdout
-    assert result.stdout.splitlines()[-1] == "60 cases used."
-    assert "Non-inferior: Δ is below 1.2 at the 5 % level" in result.stdout
+    assert "Δ below 1.2 at the 5 % level" in result.stdout
     assert not written["non_inferior"].all()
     assert "not shown" in result.stdout  # a test that finds nothing shows no inferiority
     relative = expected.annotators()["relative"]
@@ -91,7 +90,7 @@ def test_judge_leaves_out_other_cases_on_request_and_reads_one_question(data, tm
     pd.concat([people, people.head(9).assign(name="length")]).to_csv(tmp_path / "scores.csv", index=False)
     asked = ["--extra", "ignore", "--control", "tone"]
     of_export = succeed("judge", tmp_path / "scores.csv", *words, *asked)
-    assert of_export.stdout.splitlines()[-1] == result.stdout.splitlines()[-1]
+    assert of_export.stdout.splitlines()[-3:] == result.stdout.splitlines()[-3:]
     assert "no question 'mood'" in refuse("judge", tmp_path / "scores.csv", *words, "--control", "mood").output
     assert "a control is for exports" in refuse("judge", data / "labels.csv", *words, "--control", "tone").output
 
@@ -168,9 +167,10 @@ def test_discrepancy_of_scores_by_group_and_what_did_not_count(data, tmp_path):
     (tmp_path / "a.csv").write_text("case,annotator,label\np,a,x\np,b,y\nq,a,x\nq,b,\n")
     (tmp_path / "m.csv").write_text("case,label\np,x\n")
     result = plausibly("discrepancy", tmp_path / "a.csv", "--predictions", f"A={tmp_path / 'm.csv'}", "--quiet")
-    assert result.stdout.splitlines() == [
-        "1 case used; 1 with fewer than two annotators left out: 'q'; 1 row without a label."
-    ]
+    assert len(result.stdout.splitlines()) == 1
+    result = plausibly("discrepancy", tmp_path / "a.csv", "--predictions", f"A={tmp_path / 'm.csv'}")
+    used = "1 case used; 1 with fewer than two annotators left out: 'q'; 1 row without a label."
+    assert used in result.stdout
 
 
 def test_reliability_writes_what_the_library_gives(data, tmp_path):
@@ -185,7 +185,7 @@ def test_reliability_writes_what_the_library_gives(data, tmp_path):
     truth = pb.agreement.ground_truth_accuracy(expected.reliability, 3)
     assert written["actual_accuracy"] == pytest.approx(0.98 * truth)
     assert f"{expected.reliability:.3f}" in result.stdout
-    assert result.stdout.splitlines()[-1] == "No convergence check is needed; 60 cases used."
+    assert "No convergence check is needed; 60 cases used." in result.stdout
 
 
 def test_reliability_sets_others_beside_and_says_how_far_it_is_off(tmp_path):
@@ -233,7 +233,7 @@ def test_reliability_leaves_out_an_alpha_that_is_undefined(tmp_path, rows):
 def test_reliability_by_a_rasch_model(data, tmp_path):
     words = [data / "labels.csv", "--scale", "1,5", "--truth", data / "truth.csv", "--out", tmp_path, "--strict"]
     result = plausibly("reliability", *words, "--draws", 50, "--warmup", 100, "--chains", 2)
-    last = result.stdout.splitlines()[-1]
+    last = result.stdout
     posterior = pb.load(tmp_path / "posterior-rasch.nc")
     assert posterior["posterior"]["ability"].sizes == {"chain": 2, "draw": 50, "annotator": 4}
     failed = (~pb.diagnose(posterior)["converged"].values).sum()
@@ -269,10 +269,10 @@ def test_agreement_writes_what_the_library_gives(boxes, tmp_path):
     )
     assert "Of 3 annotators, none is flagged" in result.output
     assert result.output.count("box_iou") >= 1
-    assert f" By {table.index[0]}: alpha (pairs weighted equally) " in result.output.splitlines()[-1]
+    assert f"By {table.index[0]}: alpha (pairs weighted equally) " in result.output
     words = ["--distance", "iou", "--distance", "box_iou", "--distance", "box-iou", "--replicates", 0]
     result = succeed("agreement", boxes, *words)
-    assert result.output.count(" box_iou ") == 1
+    assert result.output.count("\nbox_iou ") == 1
 
 
 def test_one_file_per_annotator(tmp_path):

@@ -32,14 +32,12 @@ def test_compare_writes_what_the_library_computes(data, predictions, saved, tmp_
     for name, table in tables.items():
         found = pd.read_csv(tmp_path / f"{name}.csv").replace({"versus": {np.nan: ""}})
         pd.testing.assert_frame_equal(found, table, check_dtype=False)
-    for heading in (
-        "Differences in top2_overlap on these cases (50% intervals",
-        "Differences in top2_overlap on new cases like these (50% intervals",
-        "Posterior probability of each ranking",
-        "Sources of uncertainty",
+    for told in (
+        "Differences in top2_overlap, with 50% intervals",
+        "anking by top2_overlap: ",
+        "The annotations leave",
     ):
-        assert heading in " ".join(result.stdout.split())
-    assert result.stdout.splitlines()[-1].startswith("Most probable ranking by top2_overlap: ")
+        assert told in result.stdout
     assert plausibly(*words, "--quiet").stdout.count("\n") == 1
 
 
@@ -57,7 +55,7 @@ def test_compare_models_writes_what_the_library_computes_also_of_predictions(dat
     assert found["verdict"].tolist() == expected.table["verdict"].tolist()
     assert len(pd.read_csv(tmp_path / "left-out.csv")) == 4 * annotations.n_annotations
     assert (tmp_path / "models.png").stat().st_size > 1000
-    assert result.stdout.splitlines()[-1] == expected.verdict()
+    assert expected.verdict() in result.stdout
     assert "no difference" in result.stdout
     assert plausibly(*words, "--quiet").stdout.count("\n") == 1
     words = ["--model", "prirn@30", "--model", "prirn@30:class_prior=predictions", "--quiet"]
@@ -81,7 +79,7 @@ def test_check_writes_what_the_library_computes_or_refuses(saved, tmp_path, data
     pd.testing.assert_frame_equal(own, expected.table, check_dtype=False)
     assert len(pd.read_csv(tmp_path / "checks-by-case.csv")) == 2 * 7 * 12
     assert (tmp_path / "checks.png").stat().st_size > 1000
-    assert result.stdout.splitlines()[-1] == expected.verdict()
+    assert expected.verdict() in result.stdout
     for status in ("given", "not modelled"):
         assert status in result.stdout
     for words, sentence in (
@@ -110,7 +108,7 @@ def test_sensitivity_writes_what_the_library_computes(data, tmp_path):
     assert found[["choice", "value"]].values.tolist() == expected.table[["choice", "value"]].values.tolist()
     np.testing.assert_allclose(found["mean"], expected.table["mean"])
     assert (tmp_path / "sensitivity.svg").stat().st_size > 1000
-    assert result.stdout.splitlines()[-1].startswith("The largest shift in top1_accuracy of A is ")
+    assert "The largest shift in top1_accuracy of A is " in result.stdout
     alone = plausibly(*words, "--quiet")
     assert alone.stdout.startswith("The largest shift in annotation_certainty_1 is ")
     refused = refuse("prior-sensitivity", data / "annotations.json", "--model", "majority-vote")

@@ -64,7 +64,7 @@ def test_conformal_writes_what_the_library_computes(files, tmp_path):
         "thresholds-0.25.png",
         "coverage.png",
     }
-    assert result.stdout.splitlines()[-1] == found.guarantee()
+    assert found.guarantee() in result.stdout
     assert run(files, *words, "--quiet").stdout.count("\n") == 1
 
 
@@ -75,7 +75,7 @@ def test_sets_of_the_next_annotator_and_under_every_model(files, tmp_path):
     thresholds = pd.read_csv(tmp_path / "thresholds.csv")
     assert thresholds[["run", "group", "n"]].values.tolist() == [["annotations", "x", 20], ["annotations", "y", 20]]
     assert pd.read_csv(tmp_path / "sets.csv")["group"].tolist() == ["x", "y"] * 3
-    assert "first choice of the next annotator" in result.stdout.splitlines()[-1]
+    assert "first choice of the next annotator" in result.stdout
     words = ["--model", "prirn@5,50", "--draws", 20, "--score", "lac", "--splits", 0, "--new", f"A={files / 'new.csv'}"]
     run(files, *words, "--out", tmp_path)
     thresholds = pd.read_csv(tmp_path / "thresholds.csv").set_index("run")["threshold"]

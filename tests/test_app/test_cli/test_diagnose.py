@@ -1,6 +1,7 @@
 """``plausibly diagnose``, and whether a run that did not converge is called so wherever it is reported."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -52,7 +53,7 @@ def test_short_chains_are_reported_by_every_command(tmp_path, monkeypatch):
         result = plausibly(command, *rest)
         assert result.exit_code == 1, result.output
         # A posterior by itself is named by all options that differ from their defaults.
-        assert result.stdout.splitlines()[-1].replace(":mode=temper", "").startswith(sentence)
+        assert sentence in result.stdout.replace(":mode=temper", "")
 
 
 def saved(path, converged):
@@ -75,8 +76,7 @@ def test_cases_that_did_not_converge_are_named(tmp_path, strict, code):
     path = saved(tmp_path / "p.nc", [True, False])
     result = plausibly("diagnose", path, "--out", tmp_path / "new", *strict)
     assert result.exit_code == code, result.output
-    told = result.stdout.splitlines()[-1]
-    assert told.startswith("Chains did not converge in 1 of 2 cases (plackett-luce@3: 1): 'q'.")
+    assert "Chains did not converge in 1 of 2 cases (plackett-luce@3: 1): 'q'." in result.stdout
     found = pd.read_csv(tmp_path / "new" / "diagnostics.csv", keep_default_na=False)
     assert found["case"].tolist() == ["p", "q"]
     expected = pb.diagnose(path)
@@ -88,21 +88,19 @@ def test_cases_that_did_not_converge_are_named(tmp_path, strict, code):
 
 def test_chains_that_converged_pass_and_as_many_are_named_as_are_asked_for(tmp_path):
     result = succeed("diagnose", saved(tmp_path / "p.nc", [True, True]), "--strict")
-    assert result.stdout.splitlines()[-1] == "Chains converged in all 2 cases (plackett-luce@3)."
+    assert "Chains converged in all 2 cases (plackett-luce@3)." in result.stdout
     assert "Worst cases, though converged" in result.stdout
     assert "25%" in result.stdout
-    assert "–" in result.stdout  # the energy of a case that was drawn exactly
     path = saved(tmp_path / "q.nc", [True, False])
     result = plausibly("diagnose", path, "--most", 1, "--out", tmp_path)
-    rows = result.stdout[result.stdout.index("failed by") :].splitlines()
-    assert [row.split()[0] for row in rows if row.startswith((" p", " q"))] == ["q"]
+    assert re.search(r"Worst cases: q \([^;]*\)\.", result.stdout)
 
 
 def test_point_estimates_pass_and_bad_input_is_one_sentence(tmp_path):
     path = tmp_path / "p.nc"
     pb.save(pb.aggregate(pb.Annotations.from_labels([["a", "b"]]), "majority-vote", progress=False), path)
     result = succeed("diagnose", path, "--strict", "--out", tmp_path / "out")
-    assert result.stdout.splitlines()[-1].startswith("No convergence check is needed")
+    assert "No convergence check is needed" in result.stdout
     assert [path.name for path in (tmp_path / "out").glob("[!.]*")] == ["diagnostics.csv"]
     (tmp_path / "text.nc").write_text("no netCDF")
     for name, words in (("none.nc", "does not exist"), ("text.nc", "is not a posterior")):

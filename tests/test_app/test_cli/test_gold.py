@@ -81,7 +81,7 @@ def test_gold_labels_of_the_suspicious_are_weighted_and_said_first(tmp_path):
     words = ["evaluate", tmp_path / "labels.csv", "--gold", tmp_path / "gold.csv", "--out", tmp_path / "out"]
     output = " ".join(succeed(*words, "--predictions", f"A={tmp_path / 'A.csv'}").output.split())
     first = output.index(f"Cases with a gold label ({verified.sum()} of 600) are not a random part")
-    assert first < output.index("Metrics against")
+    assert first < output.index("Against the gold labels, A has")
     found = pd.read_csv(tmp_path / "out" / "metrics.csv").set_index(["metric", "model"])["mean"]
     for metric, group in (("sensitivity", ill), ("specificity", ~ill)):
         right = (score > 0.5) == ill

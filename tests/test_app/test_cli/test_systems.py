@@ -35,11 +35,11 @@ def test_tables_sentences_and_a_page(outcomes, tmp_path):
     written = pd.read_csv(out / "systems.csv", keep_default_na=False, na_values={"weight": ""})
     pd.testing.assert_frame_equal(written, expected.table, check_dtype=False)
     assert "Pass rate that people would give, by PPI++ with gpt-4" in " ".join(result.output.split())
-    assert result.output.splitlines()[-1] == expected.headline
-    assert "gpt-4 favours some systems" in result.output
+    assert expected.headline in result.output
     assert expected.advice[0] in result.output
     page = (out / "systems.html").read_text()
     assert expected.headline in page
+    assert "gpt-4 favours some systems" in page
     assert page.count('<img alt="') == 1
     for words in ("Rogan–Gladen", "P(best)", "outcomes.csv", "a random sample of all", "in 100 clusters"):
         assert words in page
@@ -50,9 +50,7 @@ def test_the_model_ranks_and_its_checks_are_written(tmp_path, monkeypatch):
     worlds.outcomes("pass").to_csv(tmp_path / "outcomes.csv", index=False)
     settings = ("--model", "--draws", 25, "--chains", 2, "--warmup", 25)
     result = succeed("systems", tmp_path / "outcomes.csv", "--people", "ann,bob", *settings, "--out", tmp_path)
-    shown = " ".join(result.output.split())
-    assert "model, other people" in shown
-    assert "Checks of the model by replicates" in shown
+    assert "P(best)" in result.output
     assert {"checks.csv", "convergence.csv"} <= {path.name for path in tmp_path.glob("[!.]*")}
     assert "Davidson (1970)" in (tmp_path / "systems.html").read_text()
     assert {"model", "model-these"} <= {*pd.read_csv(tmp_path / "systems.csv")["estimator"]}
@@ -154,7 +152,7 @@ def test_an_export_becomes_a_table_of_outcomes_that_goes_with_that_of_people(tmp
         read.table, pb.systems([tmp_path / "export.json", tmp_path / "people.csv"], control="llm-rubric").table
     )
     result = succeed("systems", tmp_path / "outcomes.csv", tmp_path / "people.csv")
-    assert "Judges against people: their mean outcome minus that of people on" in " ".join(result.output.split())
+    assert "llm-rubric agrees with people" in " ".join(result.output.split())
     assert "not written as '.json': use .csv" in refuse("convert", source, tmp_path / "x.json", *form).output
 
 
@@ -172,9 +170,7 @@ def test_what_is_not_alike_is_said_first(tmp_path):
     words = "'A' and 'B' were rated by different people, so what differs may be the people: which system is best cannot"
     assert result.output.startswith(f"Note: {words}")
     assert result.output.count(words) == 1
-    assert result.output.splitlines()[-1].startswith(
-        "Which system is best cannot be told: these were not judged alike. "
-    )
+    assert "Which system is best cannot be told: these were not judged alike. " in result.output
     page = (tmp_path / "out" / "systems.html").read_text()
     assert 0 < page.index("were rated by different people") < page.index('class="verdict"')
     assert pd.read_csv(tmp_path / "out" / "ranking.csv")["p_best"].isna().all()

@@ -9,8 +9,10 @@ import pytest
 import xarray as xr
 
 import plausibly as pb
-from plausibly.app.report import accuracies, headline, prior_notes, render
+from plausibly.app.report import headline, render
 from plausibly.app.report._cases import UNSURE, clear_cases
+from plausibly.app.report._summary import prior_notes
+from plausibly.app.report.first import of_sweep
 from plausibly.app.report.label_metrics import confusions_in_words, truths
 from plausibly.app.report.of_labels import expert_in_words
 from plausibly.app.report.tables import value_and_interval
@@ -166,7 +168,9 @@ def test_accuracies_are_withheld_where_classifiers_saw_the_labels_or_there_is_on
     assert rows["run"].unique().tolist() == ["rec"]
     assert rows["classifier"].tolist() == ["A", "S"]
     assert rows["better"].isna().all()
-    assert list(accuracies(swept)) == []
+    screen = of_sweep(swept)
+    assert "accuracy" not in screen.table.columns
+    assert "first choice is" not in screen.headline
     annotations, predictions = labelled(2, n_labels=1)
     swept = pb.sweep(annotations, predictions, RECOMMENDED, by={"site": ["x", "y"] * 30}, progress=False)
     text = without_figures(swept)

@@ -11,9 +11,9 @@ from scipy import stats
 
 import plausibly as pb
 from plausibly.app.report import agreement_in_words
-from plausibly.app.report import freed_shape as freed_of
 from plausibly.app.report._ambiguity import FirstChoices, stay_open
 from plausibly.app.report._summary import _judged_by, agreement, attainable, next_steps, prior_notes, sentences
+from plausibly.app.report._summary import freed_shape as freed_of
 from plausibly.app.report.tables import convergence_table, lead
 from plausibly.posterior.diagnostics.verdicts import failures
 from plausibly.posterior.says import are_shares, learns

@@ -17,15 +17,13 @@ from plausibly.app.cli._asked_metrics import (
     graded,
     how_chosen,
     parse_metrics,
-    show,
-    show_groups,
     with_class,
     write_curves,
 )
 from plausibly.app.cli._folder import keep_others, make_folder
 from plausibly.app.cli._groups import of_cases, read_by, read_column
 from plausibly.app.cli._options import EvaluatedData, MetricOptions, SweepOptions
-from plausibly.app.cli._output import TablesInParts, complain, say
+from plausibly.app.cli._output import TablesInParts, complain, say, show
 from plausibly.app.cli._requirements import (
     REQUIREMENTS,
     check_met,
@@ -34,8 +32,9 @@ from plausibly.app.cli._requirements import (
     requirement_rows,
     requirement_sentences,
 )
-from plausibly.app.report import agreement_in_words, headline_of_labels, labels_report
-from plausibly.app.report.of_labels import RESTS_ON, best_first, expert_in_words, numbers_in_words
+from plausibly.app.report import headline_of_labels, labels_report
+from plausibly.app.report.first import of_labels
+from plausibly.app.report.of_labels import best_first, numbers_in_words
 from plausibly.base.errors import ArgumentError, PlausiblyWarning, PredictionError
 from plausibly.base.names import some
 from plausibly.data.annotations import Annotations, Scores
@@ -175,22 +174,19 @@ def against_labels(
     (out / REPORT).unlink(missing_ok=True)
     if reported:
         labels_report(results, of_panels, read, out / REPORT, sources, requirements=met, progress=not quiet)
-    if not quiet:
-        if selection is not None:
-            say(selection.told)
-        if grave := serious(audit(read, lined_up), told=False):
-            complain(f"the data have {', '.join(grave)}: run plausibly audit.", "Note")
+    if grave := serious(audit(read, lined_up), told=False) if not quiet else ():
+        complain(f"the data have {', '.join(grave)}: run plausibly audit.", "Note")
+    if quiet:
+        say(f"{headline_of_labels(results)} Results: {out}.")
+    else:
         of_panel = int((read.per_case >= asked.n_experts).sum()) if asked.truth == "panel" else read.n_cases
         of_panel = of_panel if read.rounds is None else read.n_cases  # labels decide what panels of fewer say
         few = f" on the {of_panel:,} of {read.n_cases:,} cases with {asked.n_experts} labels or more"
-        show(results, few if of_panel < read.n_cases else "")
-        show_groups(results)
-        if of_panels is not None:
-            for told in agreement_in_words(of_panels, results["classifier"].values.tolist()):
-                say(told)
-            say(" ".join(filter(None, [expert_in_words(results, read), RESTS_ON])))
+        over = few if of_panel < read.n_cases else ""
+        named = [name.strip() for name in (asked.metrics or "").split(",")]
+        page = out / (REPORT if reported else METRICS)
+        show(of_labels(results, of_panels, read, named, over), str(page), kept=5 + len(met))
         say(f"Wrote {', '.join([*files.names, *([REPORT] if reported else [])])} to {out}")
-    say(headline_of_labels(results) + (f" Results: {out}." if quiet else ""))
     for told in met:
         say(told)
     check_met(judged)

@@ -13,7 +13,7 @@ from plausibly.app import plots
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
-from plausibly.app.cli._output import ScreenTable, say, with_interval
+from plausibly.app.screen import Screen, Table, with_interval
 from plausibly.base.bootstrap import CI_PROB, check_probability
 from plausibly.base.errors import ArgumentError
 from plausibly.data.labels.formats import OF_LINES, Kind
@@ -115,32 +115,34 @@ def agreement(
     best = choice.results[choice.best]
     annotators = best.annotators(ci_prob, seed)
     further = best.coefficients(ci_prob, replicates, seed)
-    output.publish(
-        _shown(choice, table, annotators, further, ci_prob),
-        _files(choice, table, annotators, further),
-        written=f"agreement.csv, {'coefficients.csv, ' * bool(len(further))}cases.csv, annotators.csv and figures",
-    )
-    sigma = "" if np.isnan(best.sigma) else f", sigma {best.sigma:.4f}"
-    n_labels = np.diff(read.start)
+    notes, n_labels = [], np.diff(read.start)
     if best.rounds is None and (n_labels == 1).any():
-        say(
+        notes.append(
             f"This is of the {int((n_labels > 1).sum()):,} cases with several labels, and holds for the other "
             f"{int((n_labels == 1).sum()):,} if these were drawn at random."
         )
     if choice.best == "nominal" and read.is_numeric and len(np.unique(read.values)) > 2:
-        say(
+        notes.append(
             "The labels are numbers, and two different ones count as equally far apart; if they are grades, say "
             "--distance ordinal, or --distance squared if they are amounts."
         )
+    for name, result in choice.results.items():
+        notes += [f"{name}: {sentence}." for sentence in result.warnings[result.n_told :]]
+    notes.insert(1, measured.annotators_in_words(annotators))
+    if reading.repeats == "readings":
+        notes.insert(0, _within(read, choice.best, float(best.expected)))
     value = "not defined" if np.isnan(best.alpha) else f"{best.alpha:.4f}"
     counted = read if same_annotator else without_repeats(read)[0]
     told = (
-        f"By {choice.best}: {best.alpha_name} {value}, superiority {best.ks.superiority:.4f} (ties count "
-        f"against it){sigma}; {counted}, {len(best.observed):,} pairs on one case."
+        f"By {choice.best}: {best.alpha_name} {value}, superiority {best.ks.superiority:.4f} (ties count against it); "
+        f"{counted}, {len(best.observed):,} pairs on one case."
     )
-    if reading.repeats == "readings":
-        say(_within(read, choice.best, float(best.expected)))
-    say(" ".join(filter(None, (choice.headline, told))))
+    headline = " ".join(filter(None, (choice.headline, told)))
+    output.publish(
+        Screen(headline, _table(choice, table, further, ci_prob), notes, "agreement.csv"),
+        _files(choice, table, annotators, further),
+        written=f"agreement.csv, {'coefficients.csv, ' * bool(len(further))}cases.csv, annotators.csv and figures",
+    )
 
 
 def _within(labels: measured.Labels, distance: str, expected: float) -> str:
@@ -171,33 +173,20 @@ def _measures(
     return pd.concat(rows, ignore_index=True)
 
 
-def _shown(
-    choice: measured.DistanceChoice,
-    table: pd.DataFrame,
-    annotators: pd.DataFrame,
-    further: pd.DataFrame,
-    ci_prob: float,
-) -> Iterator[ScreenTable | str]:
+def _table(choice: measured.DistanceChoice, table: pd.DataFrame, further: pd.DataFrame, ci_prob: float) -> Table:
+    """A row for each distance, then one for each coefficient that stands beside alpha."""
     intervals = "alpha_lower" in table
-    alpha_name = next(iter(choice.results.values())).alpha_name
-    measures = {"superiority, ties against": "ks_superiority", "sigma": "sigma", alpha_name: "alpha"}
+    best, ends = choice.results[choice.best], ["", *(["_lower", "_upper"] if intervals else [])]
     rows = []
     for row in table.to_dict("records"):
-        ends = [f"_{end}" for end in ("lower", "upper")] if intervals else []
-        values = ((row[measure + end] for end in ("", *ends)) for measure in measures.values())
+        values = ([row[measure + end] for end in ends] for measure in ("alpha", "ks_superiority"))
         cells = [with_interval(*value, missing="not given") for value in values]
-        rows.append((str(row["distance"]), cells[0], f"{row['ks_ties']:.3f}", *cells[1:]))
-    title = f"Agreement ({options.percent(ci_prob)} interval)" if intervals else "Agreement"
-    ks, *others = measures
-    yield ScreenTable(title, ("distance", ks, "ties", *others), rows, left=("distance",))
-    for name, result in choice.results.items():
-        yield from (f"{name}: {sentence}." for sentence in result.warnings[result.n_told :])
-    if len(further):
-        columns = further[["value", "lower", "upper"] if intervals else ["value"]].to_numpy()
-        cells = [with_interval(*numbers, missing="not given") for numbers in columns]
-        rows = [*zip(further.index, cells, further["meaning"], strict=True)]
-        yield ScreenTable(f"Beside {alpha_name}, by {choice.best}", ("coefficient", "value", "of"), rows, left=("of",))
-    yield measured.annotators_in_words(annotators)
+        rows.append((str(row["distance"]), *cells, f"{row['ks_ties']:.3f}"))
+    for name, values in further[["value", "lower", "upper"] if intervals else ["value"]].iterrows():
+        rows.append((str(name), with_interval(*values, missing="not given"), "", ""))
+    title = f"{options.percent(ci_prob)} intervals" if intervals else ""
+    title += f"{'; ' if title else ''}below the distances, coefficients by {choice.best}" if len(further) else ""
+    return Table(("distance", best.alpha_name, "superiority", "ties"), rows, title.capitalize())
 
 
 def _files(

@@ -1,4 +1,4 @@
-"""Metrics of labels in ``plausibly evaluate``: those of the user's own, thresholds, and a table on the screen."""
+"""Metrics of labels in ``plausibly evaluate``: those of the user's own, and thresholds."""
 
 import runpy
 from collections.abc import Mapping, Sequence
@@ -10,27 +10,20 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from plausibly.app.cli._options import AnnotatedData, EvaluatedData, MetricOptions, parse_numbers, percent
-from plausibly.app.cli._output import ScreenTable, TablesInParts, say, with_interval
+from plausibly.app.cli._options import AnnotatedData, EvaluatedData, MetricOptions, parse_numbers
+from plausibly.app.cli._output import TablesInParts
 from plausibly.app.cli._requirements import parse_requirements
 from plausibly.app.cli._unpredicted import predicted_by_all
-from plausibly.app.report import about_few, at_threshold, by_group_table, metric_rows, operating_point, unusual
-from plausibly.base.bootstrap import CI_PROB
 from plausibly.base.errors import AnnotationError, ArgumentError, FileError
 from plausibly.base.names import some
 from plausibly.data.annotations import Annotations, Scores, read_classes
 from plausibly.data.annotations.io.columns import is_number
-from plausibly.evaluation import choose_threshold, curve_points, summary
+from plausibly.evaluation import choose_threshold, curve_points
 from plausibly.evaluation.metrics import USUAL, public_name
-from plausibly.evaluation.summaries import OF_LISTS
 from plausibly.evaluation.truth import truth_in_words
 from plausibly.metrics import Metric, OrderMetric, SumMetric
-from plausibly.metrics.words import capitalised
 
 CURVES, CONFUSION = "curves.csv", "confusion.csv"
-_ROWS = 24  #: of the table on the terminal; where there would be more, metrics of single classes are left out
-_ROWS_OF_GROUPS = 24
-_SENTENCES = 6  # on values that are infinite or undefined
 RULES = "specificity", "sensitivity", "net_benefit"  #: by which a threshold is chosen
 _COORDINATES = "classifier", "class_name", "mean", "lower", "upper", "total_lower", "total_upper"
 
@@ -218,46 +211,3 @@ def write_curves(results: xr.Dataset, names: Mapping[str, Any], files: TablesInP
                 table.insert(place, column, value)
             written.append(files.write(name, table))
     return written
-
-
-def show(results: xr.Dataset, over: str = "") -> None:
-    """Print the metrics of labels: a row for each, a column for each classifier, and how probably one is better.
-
-    `over` says which cases they are about, if not all.
-    """
-    table = _shortened(metric_rows(_without_lists(results), with_interval), _ROWS)
-    if not len(table):
-        return
-    title = f"Metrics against {truth_in_words(results.attrs)}{over}"
-    if summary(results)["total_lower"].notna().any():
-        title += f", with {percent(CI_PROB)} intervals for new cases like these"
-    if "positive" in results.attrs:
-        title += f"; positive: {results.attrs['positive']}{at_threshold(results) if operating_point(results) else ''}"
-    say(title)
-    ScreenTable("", table.columns, table.to_numpy().tolist(), left=("metric", "class")).print()
-    for sentence in unusual(_without_lists(results))[:_SENTENCES]:
-        say(capitalised(sentence))
-
-
-def show_groups(results: xr.Dataset) -> None:
-    """Print the metrics of labels by group: a row for each metric and group; of too many, the first."""
-    for column in dict.fromkeys(results["group_column"].values.tolist()) if "group" in results.coords else ():
-        table = _shortened(by_group_table(_without_lists(results), column, with_interval), _ROWS_OF_GROUPS)
-        if not len(table):
-            return
-        say(f"By {column}. {about_few(results)}")
-        shown, left = table.head(_ROWS_OF_GROUPS), len(table) - _ROWS_OF_GROUPS
-        ScreenTable("", table.columns, shown.to_numpy().tolist(), left=("metric", "class", "group")).print()
-        if left > 0:
-            say(f"{left} more rows are in groups.csv.")
-
-
-def _without_lists(results: xr.Dataset) -> xr.Dataset:
-    return results.drop_vars([name for name in results.data_vars if OF_LISTS.match(str(name))])
-
-
-def _shortened(table: pd.DataFrame, most: int) -> pd.DataFrame:
-    """Leave out the metrics of single classes if there are too many rows."""
-    if len(table) > most and "class" in table:
-        return table.loc[table["class"] == ""].drop(columns="class")
-    return table

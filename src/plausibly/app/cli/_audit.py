@@ -8,7 +8,8 @@ import typer
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
-from plausibly.app.cli._output import ScreenTable, check_table, say, write_table
+from plausibly.app.cli._output import check_table, say, show, write_table
+from plausibly.app.screen import Screen, Table, cell
 from plausibly.data.audit import SERIOUS, checks_of, read_for_audit, serious
 from plausibly.data.understood import understood
 
@@ -63,23 +64,25 @@ def audit(
     found = checks_of(read, repeats, files or None, extra)
     if out is not None:
         write_table(found, out)
-    some = found[found["count"] > 0]
-    if not quiet:
-        if len(some):
-            shown = some.rename(columns={"count": "found", "examples": "such as"})
-            ScreenTable.of("", shown, left=("check", "such as", "meaning")).print()
-        if out is not None:
-            say(f"Wrote {out}")
+    some, grave, notes = found[found["count"] > 0], serious(found), []
     if annotators is not None:
         from plausibly.agreement import agreement, annotators_in_words
 
         table = agreement(data.read(progress=True), progress=not quiet).annotators()
         write_table(table, annotators)
-        if not quiet:
-            say(annotators_in_words(table))
-            say(f"Wrote {annotators}")
-    grave = serious(found)
+        notes.append(annotators_in_words(table))
     words = f"; serious: {', '.join(grave)}" if grave else "; nothing serious" if len(some) else ""
-    say(f"{len(some)} of {len(found)} checks found something{words}.")
+    told = f"{len(some)} of {len(found)} checks found something{words}."
+    if quiet:
+        say(told)
+    else:
+        rows = some.sort_values("check", key=lambda names: ~names.isin(grave), kind="stable")
+        meant = dict(zip(rows["check"], rows["meaning"], strict=True))
+        notes = [f"{name}: {meant[name].rstrip('.')}." for name in grave] + notes
+        shown = [(row["check"], cell(row["count"]), row["examples"]) for row in rows.to_dict("records")]
+        table = Table(("check", "found", "such as"), shown, left=(0, 2))
+        show(Screen(told, table, notes), str(out) if out is not None else "--out FILE writes all", kept=4)
+    for path in filter(None, (out, annotators)) if not quiet else ():
+        say(f"Wrote {path}")
     if strict and grave:
         raise typer.Exit(FOUND)

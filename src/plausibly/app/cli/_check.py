@@ -11,8 +11,8 @@ from plausibly.aggregation.model_comparison import PredictiveCheck, predictive_c
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
-from plausibly.app.cli._output import ScreenTable, cell, say, with_interval
 from plausibly.app.plots import predictive_checks
+from plausibly.app.screen import Screen, Table, cell, with_interval
 from plausibly.posterior import opened
 
 TABLE, BY_CASE, FIGURE = "checks.csv", "checks-by-case.csv", "checks.png"
@@ -48,16 +48,17 @@ def check(
         checks[f"{checked.model} ({path})" if checked.model in checks else checked.model] = checked
     table = pd.concat([checked.table.assign(model=name) for name, checked in checks.items()], ignore_index=True)
     table.insert(0, "model", table.pop("model"))
-    columns = ("model", "mean over cases of", "observed", "replicated (94 % interval)", "status")
-    rows = []
+    several, rows = len(checks) > 1, []
     for row in table.to_dict("records"):
-        replicated = with_interval(row["mean"], row["lower"], row["upper"], missing="–")
-        observed = cell(row["observed"], missing="–")
-        rows.append((row["model"], row["description"], observed, replicated, row["status"]))
-    shown = ScreenTable("Annotations and replicates", columns, rows, left=(*columns[:2], "status"))
-    output.publish([shown], _files(table, checks), written=f"{TABLE}, {BY_CASE} and {FIGURE}")
-    for checked in checks.values():
-        say(checked.verdict())
+        replicated = with_interval(row["mean"], row["lower"], row["upper"])
+        named = f"{row['model']}: " if several else ""
+        rows.append((f"{named}{row['description']}", cell(row["observed"]), replicated, row["status"]))
+    columns = ("mean over cases of", "observed", "replicated", "status")
+    shown = Table(columns, rows, "Annotations, and replicates under the model (94 % intervals)", left=(0, 3))
+    verdicts = [checked.verdict() for checked in checks.values()]
+    output.publish(
+        Screen(" ".join(verdicts), shown, (), TABLE), _files(table, checks), written=f"{TABLE}, {BY_CASE} and {FIGURE}"
+    )
 
 
 def _files(table: pd.DataFrame, checks: dict[str, PredictiveCheck]) -> Iterator[tuple[str, Any]]:

@@ -9,7 +9,7 @@ from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._groups import read_column
-from plausibly.app.cli._output import ScreenTable, say
+from plausibly.app.screen import Screen, Table, with_interval
 from plausibly.base.bootstrap import REPLICATES
 from plausibly.base.errors import ArgumentError
 from plausibly.data.annotations import read_risks
@@ -21,7 +21,6 @@ from plausibly.evaluation.verdicts import OF_CUT_OFFS, SURE, for_whom
 from plausibly.posterior import annotations_of, opened
 
 DIFFERENCES, RANKINGS, VARIANCES = "differences.csv", "rankings.csv", "variances.csv"
-_MOST = 10  # rankings to print
 
 
 @example(
@@ -76,19 +75,6 @@ def compare(
         RANKINGS: rankings(results, metric),
         VARIANCES: variance_split(results, metric),
     }
-    shares = f"{ci_prob:.0%} intervals; better, equal, worse: shares of draws"
-    here = tables[DIFFERENCES].drop(columns=["probability_better", "total_probability_better"])
-    new = ["total_lower", "total_upper", "sampling_sd", "total_better", "total_equal", "total_worse"]
-    shown = {
-        f"Differences in {metric} on these cases ({shares})": here.drop(columns=new),
-        f"Differences in {metric} on new cases like these ({shares})": here[["classifier", "versus", *new]],
-        "Posterior probability of each ranking": tables[RANKINGS],
-        "Sources of uncertainty: annotations, Monte Carlo, sampling of cases": tables[VARIANCES],
-    }
-    digits = {"effective_draws": ",.0f"}
-    output.publish(
-        (ScreenTable.of(title, table.head(_MOST), ".4f", digits) for title, table in shown.items()), tables.items()
-    )
     best, whom = tables[RANKINGS].iloc[0], for_whom(results.attrs)
     probable = (
         "" if np.isnan(best["probability"]) else f" (probability {best['probability']:.2f} on these cases, {whom})"
@@ -96,7 +82,24 @@ def compare(
     first = "" if not probable or best["probability"] >= SURE else "No ranking is settled. "
     means = goodness(results[metric].mean("draw").values, results[metric].attrs)
     names = [str(results["classifier"].values[at]) for at in np.argsort(-means, kind="stable")[:2]]
-    say(
+    told = (
         f"{first}{'Most probable ranking' if probable else 'Ranking'} by {metric}: {best['ranking']}{probable}. "
         f"{verdict(results, metric, *names)}"
     )
+    total, split = tables[DIFFERENCES].set_index(["classifier", "versus"]), tables[VARIANCES]
+    rows = []
+    for (one, other), row in total.iterrows():
+        here, new = ([row[f"{of}{end}"] for end in ("lower", "upper")] for of in ("", "total_"))
+        share = "" if np.isnan(row["total_better"]) else f"{row['total_better']:.2f}"
+        rows.append((one, other, with_interval(row["mean"], *here), with_interval(row["mean"], *new), share))
+    columns = ("classifier", "versus", "on these cases", "on new cases", "P(better) on new cases")
+    title = f"Differences in {metric}, with {ci_prob:.0%} intervals"
+    notes = []
+    of_pair = split[split["versus"] != ""].iloc[0]
+    if not np.isnan(of_pair["annotation_sd"]):
+        notes.append(
+            f"The annotations leave a standard deviation of {of_pair['annotation_sd']:.4f} in the difference of "
+            f"{of_pair['classifier']} and {of_pair['versus']}, the sampling of cases {of_pair['sampling_sd']:.4f}: the "
+            "larger one says whether to ask for labels or for cases."
+        )
+    output.publish(Screen(told, Table(columns, rows, title, n_left=2), notes, DIFFERENCES), tables.items())

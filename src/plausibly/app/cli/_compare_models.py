@@ -11,8 +11,9 @@ from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._model_names import ComparedModelNames
-from plausibly.app.cli._output import ScreenTable, cell, say, speaker
+from plausibly.app.cli._output import speaker
 from plausibly.app.plots import model_comparison
+from plausibly.app.screen import Screen, Table, cell
 from plausibly.data.annotations.usual_models import OF_RANKINGS
 
 MODELS, POINTWISE, FIGURE = "models.csv", "left-out.csv", "models.png"
@@ -68,28 +69,27 @@ def compare_models(
         progress=not output.quiet,
         before=lambda number, label: say_progress(f"[{number + 1} of {len(plan.labels)}] {label}"),
     )
-    output.publish(_shown(compared, plan), _files(compared), written=f"{MODELS}, {POINTWISE} and {FIGURE}")
-    say(compared.verdict())
+    output.publish(_screen(compared, plan), _files(compared), written=f"{MODELS}, {POINTWISE} and {FIGURE}")
 
 
-def _shown(compared: Comparison, plan: ComparisonPlan) -> Iterator[ScreenTable | str]:
+def _screen(compared: Comparison, plan: ComparisonPlan) -> Screen:
     table = compared.table
     what = "first block" if plan.observation == "first" else "ranking"
     title = f"Log probability of the {what} of left-out annotations ± standard error by case"
     rows = []
     for name, row in table.iterrows():
         behind = "" if name == table.index[0] else _with_error(row["elpd_diff"], row["dse"])
-        weight = cell(row["weight"], ".2f", missing="–")
-        rows.append((name, _with_error(row["elpd"], row["se"]), behind, weight, row["verdict"]))
-    columns = ("model", "elpd", "behind the first", "weight", "verdict")
-    yield ScreenTable(title, columns, rows, left=("model", "verdict"))
+        rows.append((name, _with_error(row["elpd"], row["se"]), behind, cell(row["weight"], ".2f"), row["verdict"]))
+    columns = ("model", "log probability", "behind the first", "weight", "verdict")
+    notes = []
     if table["warning"].any():
         names = ", ".join(table.index[table["warning"]])
-        yield f"Not all chains converged ({names}): raise --warmup or --draws before trusting small differences."
+        notes.append(f"Not all chains converged ({names}): raise --warmup or --draws to trust small differences.")
+    return Screen(compared.verdict(), Table(columns, rows, title), notes, MODELS)
 
 
 def _with_error(value: float, error: float) -> str:
-    value, error = cell(value, ",.1f", missing="–"), cell(error, ",.1f", missing="")
+    value, error = cell(value, ",.1f"), cell(error, ",.1f")
     return f"{value} ± {error}" if error else value
 
 

@@ -14,7 +14,8 @@ from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._groups import read_column
 from plausibly.app.cli._model_names import ModelNamesOfClasses
-from plausibly.app.cli._output import ScreenTable, say, speaker
+from plausibly.app.cli._output import speaker
+from plausibly.app.screen import Screen, Table, cell
 from plausibly.base.errors import AnnotationError, ArgumentError, PlausiblyWarning
 from plausibly.data.annotations import Annotations
 from plausibly.data.annotations.usual_models import usual_models
@@ -155,12 +156,11 @@ def conformal(
         tables = [one.table(given_new, new_column).assign(alpha=level) for level, one in common.items()]
         sets = pd.concat(tables, ignore_index=True)
         sets["classes"] = [_BETWEEN.join(chosen) for chosen in sets["classes"]]
-    output.publish(_shown(thresholds, sets, measured), _files(thresholds, sets, measured, common))
-    if measured is not None and not output.quiet:
-        say(measured.verdict())
-    for level, one in common.items():
-        if not output.quiet or level == alphas[-1]:
-            say(one.verdict())
+    verdicts = [one.verdict() for one in common.values()]
+    notes = [] if measured is None else [measured.verdict()]
+    notes += [*verdicts[:-1], *_of_new(sets)]
+    screen = Screen(verdicts[-1], _table(thresholds, measured), notes, "thresholds.csv")
+    output.publish(screen, _files(thresholds, sets, measured, common))
 
 
 def _sources(read: Annotations, target: str, model: list[str] | None, given: dict, seed: int, output: options.Output):
@@ -199,18 +199,29 @@ def _files(
         yield "coverage.png", measured.plot()
 
 
-def _shown(thresholds: pd.DataFrame, sets: pd.DataFrame | None, measured: Coverage | None) -> Iterator[ScreenTable]:
-    table = thresholds[["alpha", "run", "classifier", "group", "n", "threshold", "mean_size", "note"]]
-    left = ("run", "classifier", "group", "note")
-    yield ScreenTable.of("Thresholds and mean set sizes", table, _DIGITS, left=left)
-    if measured is not None:
-        columns = ["alpha", "classifier", "target", *measured.measures, "size"]
-        what = "Risk missed" if measured.loss else "Coverage"
-        title = f"{what} of test cases, mean over splits; target: the answer that the sets were calibrated on"
-        of_all = measured.table.loc[measured.table["group"] == "all", columns]
-        yield ScreenTable.of(title, of_all, _DIGITS, left=("classifier", "target"))
-    if sets is not None:
-        sizes = sets.groupby(["alpha", "classifier"], sort=False)["size"].agg(["count", "mean", "min", "max"])
-        headings = {"count": "cases", "mean": "mean size", "min": "least", "max": "most"}
-        table = sizes.astype(float).rename(columns=headings).reset_index()
-        yield ScreenTable.of("Sets of the new cases", table, _DIGITS, left=())
+def _table(thresholds: pd.DataFrame, measured: Coverage | None) -> Table:
+    """A row for each classifier, group, level and run, with what was measured of its sets."""
+    known: dict[tuple, float] = {}
+    if measured is not None and measured.measures:
+        of_all = measured.table.loc[measured.table["group"] == "all"]
+        known = {(row["alpha"], row["classifier"]): row[measured.measures[0]] for row in of_all.to_dict("records")}
+    several = {name: thresholds[name].nunique() > 1 for name in ("run", "group", "alpha")}
+    rows = []
+    for row in thresholds.to_dict("records"):
+        named = [str(row["classifier"]), *(f"{row[name]}" for name in several if several[name])]
+        covered = known.get((row["alpha"], row["classifier"]), float("nan"))
+        numbers = [cell(row["n"]), cell(float(row["threshold"]), _DIGITS), cell(float(row["mean_size"]), _DIGITS)]
+        rows.append((" · ".join(named), *numbers, cell(covered, _DIGITS)))
+    what = "risk missed" if measured is not None and measured.loss else "coverage measured"
+    return Table(("classifier", "cases", "threshold", "mean size of sets", what), rows)
+
+
+def _of_new(sets: pd.DataFrame | None) -> Iterator[str]:
+    """Say how large sets of the new cases are."""
+    if sets is None:
+        return
+    for (level, name), sizes in sets.groupby(["alpha", "classifier"], sort=False)["size"]:
+        yield (
+            f"Sets of {len(sizes):,} new cases by {name} at alpha {level:g} have {sizes.mean():.1f} classes each, "
+            f"{sizes.min():,} to {sizes.max():,}: sets.csv lists them."
+        )

@@ -25,6 +25,7 @@ MODELS = (
     "plackett-luce@1,3,10",
     "prirn@30",
 )  # recommended, and as published
+COMMAND, PUBLISHED_FILE = "evaluate.sh", "published.txt"
 # Model, arguments, top-3 accuracies of models A and B as printed, and how many times 1,000 draws are made: a program of
 # its own for more draws would take longer to compile.
 PUBLISHED = (
@@ -46,7 +47,8 @@ def demo(
 ) -> None:
     """Evaluate four classifiers on simulated data; recompute what Stutz et al. (2025) published for one case.
 
-    Also writes the input files, as examples of the formats, and prints the command that repeats the evaluation.
+    Also writes the input files, as examples of the formats, evaluate.sh, the command that repeats the evaluation, and
+    published.txt, accuracies of two models of one case next to those that were published.
     """
     names = _simulate.write_simulation(out, CASES, CLASSES, 1.0, QUALITIES, seed)
     more = [word for model in MODELS for word in ("--model", model)]
@@ -68,27 +70,23 @@ def demo(
             options.MetricOptions(),
             folder=Folder(out, fresh=True),
             quiet=quiet,
+            named=False,
         )
+    (out / COMMAND).write_text(f"{command}\n", encoding="utf-8", newline="\n")
     if published is not None:
+        (out / PUBLISHED_FILE).write_text("\n".join(published.result()) + "\n", encoding="utf-8", newline="\n")
         say(_simulated(out, swept))
-        say("Top-3 accuracy of two classifiers on one published case:")
-        say("\n".join(published.result()))
-        say(f"To repeat the evaluation of the simulated cases:\n{command}")
     finish(swept, judged, out, quiet=quiet, strict=strict)
 
 
 def _simulated(out: Path, swept: Sweep) -> str:
     """Put the accuracy on the simulated truth next to its estimate."""
-    top = np.load(out / _simulate.TRUTH).argmax(1)
-    lines = ["Top-1 accuracy of the classifiers on the simulated truth:"]
+    top, run, told = np.load(out / _simulate.TRUTH).argmax(1), swept.runs[0], []
     for name in swept.classifiers:
         scores = read_predictions(out / f"predictions-{name}.csv", swept.annotations)
-        found = swept.runs[0].results["top1_accuracy"].sel(classifier=name).values
-        lower, upper = interval(found, CI_PROB)
-        lines.append(
-            f"  {name} {(scores.argmax(1) == top).mean():.2f} ({swept.runs[0].label}: {lower:.2f} to {upper:.2f})"
-        )
-    return "\n".join(lines)
+        lower, upper = interval(run.results["top1_accuracy"].sel(classifier=name).values, CI_PROB)
+        told.append(f"{name} {(scores.argmax(1) == top).mean():.2f} (estimated {lower:.2f} to {upper:.2f})")
+    return f"Accuracy on the simulated truth: {', '.join(told)}. To repeat: sh {out / COMMAND}"
 
 
 def _published(seed: int) -> list[str]:

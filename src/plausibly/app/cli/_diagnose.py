@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-import pandas as pd
 import typer
 import xarray as xr
 
@@ -13,7 +12,8 @@ from plausibly.app import plots
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
-from plausibly.app.cli._output import ScreenTable, check_converged, say
+from plausibly.app.cli._output import check_converged
+from plausibly.app.screen import Screen, Table
 from plausibly.base.arviz import Posterior, to_groups
 from plausibly.posterior import model_of, opened
 from plausibly.posterior.diagnostics import diagnose as find
@@ -50,20 +50,42 @@ def diagnose(
         shared = shared_convergence(source)
         shared = None if shared is None else shared.load()
         named = worst(diagnostics, most)
-        output.publish(_shown(diagnostics, named, shared), _files(source, diagnostics, named, shared))
-        label = model_of(source) or "posterior"
-    if shared is not None and not shared["converged"].values.all():
-        say(population_verdict(shared) or verdict({"inferred": shared}))
-    say(verdict({label: diagnostics}))
+        told = verdict({model_of(source) or "posterior": diagnostics})
+        notes = list(_notes(diagnostics, named, shared))
+        screen = Screen(told, _table(diagnostics, named, shared), notes, "diagnostics.csv")
+        output.publish(screen, _files(source, diagnostics, named, shared))
     check_converged(diagnostics["converged"].values.all(), strict=output.strict)
 
 
-def _shown(diagnostics: xr.Dataset, named: list[str], shared: xr.Dataset | None) -> Iterator[ScreenTable]:
-    if named:
-        yield _checks(checks(diagnostics), "Worst value of every diagnostic")
-        yield _cases(table(diagnostics, named))
-    if shared is not None:
-        yield _checks(checks(shared), "Worst value of every diagnostic, quantities shared by all cases")
+def _table(diagnostics: xr.Dataset, named: list[str], shared: xr.Dataset | None) -> Table | None:
+    """The worst value of every diagnostic, of cases and of quantities that all share."""
+    found = [*([checks(diagnostics)] if named else []), *([] if shared is None else [checks(shared)])]
+    rows = []
+    for table_ in found:
+        whose_all = f" (all {'quantities' if 'quantity' in table_ else 'cases'})" if len(found) > 1 else ""
+        for statistic, value, name, required, failed in table_.itertuples(index=False):
+            # Where there are none, no case is the worst.
+            none = value == 0 and statistic in (STATISTICS["n_diverging"], STATISTICS["at_max_depth"])
+            fail = "" if math.isnan(failed) else f"{failed:,.0f}"
+            value_ = format(value, _FORMATS[statistic])
+            rows.append((f"{statistic}{whose_all}", value_, "" if none else str(name), required, fail))
+    columns = ("diagnostic", "worst", "in", "required", "that fail")
+    return Table(columns, rows, "Worst value of every diagnostic", left=(0, 2, 3)) if rows else None
+
+
+def _notes(diagnostics: xr.Dataset, named: list[str], shared: xr.Dataset | None) -> Iterator[str]:
+    """Name the worst cases, and say whether what all cases share converged."""
+    if shared is not None and not shared["converged"].values.all():
+        yield population_verdict(shared) or verdict({"inferred": shared})
+    if not named:
+        return
+    rows = table(diagnostics, named)
+    every = rows["converged"].all()
+    worst_first = [
+        f"{row[rows.columns[0]]} (R-hat {row['r_hat']:.3f}{'' if every else ', ' + str(row['failed'])})"
+        for row in rows.to_dict("records")
+    ]
+    yield f"{'Worst cases, though converged' if every else 'Worst cases'}: {'; '.join(worst_first)}."
 
 
 def _files(
@@ -81,27 +103,3 @@ def _files(
         yield "annotators.csv", annotator_accuracies(source)
         if "confusion" in source["posterior"]:
             yield "confusions.csv", annotator_confusions(source)
-
-
-def _checks(rows: pd.DataFrame, title: str) -> ScreenTable:
-    what = "quantities" if "quantity" in rows else "cases"
-    columns = ("diagnostic", "worst", f"in {rows.columns[2]}", "required", f"{what} that fail")
-    cells = []
-    for statistic, value, name, required, failed in rows.itertuples(index=False):
-        # Where there are none, no case is the worst.
-        whose = "" if value == 0 and statistic in (STATISTICS["n_diverging"], STATISTICS["at_max_depth"]) else name
-        fail = "" if math.isnan(failed) else f"{failed:,.0f}"
-        cells.append((statistic, format(value, _FORMATS[statistic]), whose, required, fail))
-    return ScreenTable(title, columns, cells, left=(columns[0], *columns[2:4]))
-
-
-def _cases(rows: pd.DataFrame) -> ScreenTable:
-    every = rows["converged"].all()
-    known = [name for name in STATISTICS if name in rows]
-    words = {name: STATISTICS[name].replace("at maximum tree depth", "at max depth") for name in known}
-    shown = rows[[rows.columns[0], *known, *([] if every else ["failed"])]].rename(
-        columns=words | {"failed": "failed by"}
-    )
-    title = "Worst cases, though converged" if every else "Worst cases"
-    formats = {words[name]: _DIGITS[name] for name in known}
-    return ScreenTable.of(title, shown, formats=formats, missing="–", left=(rows.columns[0], "failed by"))

@@ -11,7 +11,8 @@ from plausibly.app import plots
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
-from plausibly.app.cli._output import ScreenTable, check_answers, say, with_interval
+from plausibly.app.cli._output import check_answers
+from plausibly.app.screen import Screen, Table, cell, with_interval
 from plausibly.base.bootstrap import CI_PROB, REPLICATES
 from plausibly.base.errors import ArgumentError
 from plausibly.base.names import many, some
@@ -119,53 +120,54 @@ def discrepancy(
     if by is not None:
         frame["mean_per_class"] = compared.mean_per_class
     whole = len(compared.labels) == len(read)  # else further labels follow from the first, and are left out
-    output.publish(
-        _shown(compared, frame, ci_prob, margin, whole=whole), _files(compared, frame, ci_prob, replicates, seed)
-    )
+    answers = frame["answer"] if "answer" in frame else pd.Series("not shown", frame.index)
+    told, notes = [], []
+    for model in frame.index:
+        if answers[model] == "cannot tell":
+            told.append(f"These annotators cannot tell whether {model} is as close as they are.")
+            notes += [f"{compared.beside_constant(replicates, seed)[model]}.", f"{frame.loc[model, 'why']}."]
+    told += _headline(frame, answers, margin)
     words = f"{many(compared.n_cases, 'case')} used"
     if compared.excluded:
         words += f"; {len(compared.excluded):,} with fewer than two annotators left out: {some(compared.excluded)}"
     if read.n_missing:
         words += f"; {many(read.n_missing, 'row')} without a label"
-    say(f"{words}.")
-    answers = frame["answer"] if "answer" in frame else pd.Series("not shown", frame.index)
-    for model in frame.index[answers == "cannot tell"]:
-        beside = compared.beside_constant(replicates, seed)[model]
-        say(f"{beside}. These annotators cannot tell whether {model} is as close as they are.")
-        say(f"{frame.loc[model, 'why']}.")
+    notes += [*_notes(compared, frame, whole=whole), *_by_group(compared), f"{words}."]
+    screen = Screen(" ".join(told), _table(frame, ci_prob), notes, "discrepancy.csv")
+    kept = 2 * len(frame) if require is not None else 0
+    output.publish(screen, _files(compared, frame, ci_prob, replicates, seed), kept=kept)
     if require is not None:
         allowed = f"if the annotators are right, allowing Δ up to {1 + margin:g}"
         check_answers((str(model), "non-inferior", answer, allowed) for model, answer in answers.items())
 
 
-def _shown(
-    compared: Discrepancy, frame: pd.DataFrame, ci_prob: float, margin: float, *, whole: bool
-) -> Iterator[ScreenTable | str]:
-    names = {"ratio": "Δ", "constant_ratio": "constant", "shuffled_ratio": "shuffled"}
-    names |= {"chance_ratio": "chance", "mean_per_class": "mean per class", "p_value": "p", "answer": "non-inferior"}
-    shown = {name: header for name, header in names.items() if name in frame}
+def _headline(frame: pd.DataFrame, answers: pd.Series, margin: float) -> Iterator[str]:
+    """State the ratio of the best models, and whether they are non-inferior."""
+    for model in frame.index[frame["ratio"].argsort()][:2]:
+        row = frame.loc[model]
+        value = with_interval(row["ratio"], row.get("lower", float("nan")), row.get("upper", float("nan")))
+        verdict = {"yes": f"non-inferior: Δ is below {1 + margin:g} at the 5 % level, if the annotators are right"}
+        verdict |= {"not shown": f"not shown to be non-inferior (Δ below {1 + margin:g} at the 5 % level)"}
+        said = verdict.get(str(answers[model]), "")
+        yield f"{model} is at Δ = {value}{f', {said}' if said else ''}."
+
+
+def _table(frame: pd.DataFrame, ci_prob: float) -> Table:
+    """A row for each model, with the ratios of answers that look at no case."""
+    names = {"constant_ratio": "best constant answer", "shuffled_ratio": "shuffled predictions"}
+    names |= {"mean_per_class": "mean per class"} if "mean_per_class" in frame else {}
     rows = []
     for model, row in frame.iterrows():
-        cells = {name: f"{row[name]:.3f}" for name in shown if name != "answer"}
-        if "lower" in frame:
-            cells["ratio"] = with_interval(row["ratio"], row["lower"], row["upper"], missing="nan")
-        if "answer" in frame:
-            cells["answer"] = row["answer"]
-        rows.append((str(model), *(cells[name] for name in shown)))
-    title = f"Δ: distance to annotators, relative to that between two ({options.percent(ci_prob)} interval)"
-    yield ScreenTable(title, ("model", *shown.values()), rows, left=("model",))
+        ends = [row[end] for end in ("lower", "upper")] if "lower" in frame else []
+        cells = [cell(row[name]) for name in names if name in frame]
+        rows.append((str(model), with_interval(row["ratio"], *ends), *cells, str(row.get("answer", ""))))
+    title = f"Δ: distance to annotators, relative to that between two ({options.percent(ci_prob)} intervals)"
+    return Table(("model", "Δ", *(names[name] for name in names if name in frame), "non-inferior"), rows, title)
+
+
+def _notes(compared: Discrepancy, frame: pd.DataFrame, *, whole: bool) -> Iterator[str]:
+    """Say how well annotators agree, where they stand themselves, and on whom a ratio depends most."""
     one = frame.iloc[0]
-    agreement = f"{one['agreement']:z.2f}"
-    ends = f" ({one['agreement_lower']:z.2f} to {one['agreement_upper']:z.2f})" if "lower" in frame else ""
-    yield f"Constant: the best single answer to every case ({one['constant']}). Shuffled: predictions in another order."
-    if not pd.isna(one["agreement"]):
-        yield f"Chance: 1 / (1 − {agreement}), where {agreement}{ends} is how well annotators agree beyond chance."
-    # The margin, annotators on the models' scale, and the one on whom a ratio depends most.
-    if "answer" in frame:
-        yield (
-            f"Non-inferior: Δ is below {1 + margin:g} at the 5 % level, which means no worse if the annotators are "
-            "right. Choose this margin before you see the results."
-        )
     relative = compared.annotators()["relative"].dropna().sort_values()
     if len(relative) > 2 and whole:
         yield (
@@ -174,11 +176,30 @@ def _shown(
         )
         first = compared.without_annotators().iloc[0]
         if abs(first["change"]) >= 0.0005:  # which three digits show
-            whole = frame.loc[first["model"], "ratio"]
             yield (
                 f"Leaving out {first['annotator']} changes the results most: Δ of {first['model']} goes from "
-                f"{whole:.3f} to {first['ratio']:.3f}."
+                f"{frame.loc[first['model'], 'ratio']:.3f} to {first['ratio']:.3f}."
             )
+    if not pd.isna(one["agreement"]):
+        ends = f" ({one['agreement_lower']:z.2f} to {one['agreement_upper']:z.2f})" if "lower" in frame else ""
+        yield (
+            f"Annotators agree beyond chance by {one['agreement']:z.2f}{ends}: answers by chance have Δ = "
+            f"{one['chance_ratio']:.2f}, and always {one['constant']} {one['constant_ratio']:.2f}."
+        )
+
+
+def _by_group(compared: Discrepancy) -> Iterator[str]:
+    """Say between which values Δ lies over the groups."""
+    if compared.by is None:
+        return
+    table = compared.by_group().dropna(subset="ratio")
+    own = table[table["model"] == table["model"].iloc[0]] if "model" in table and len(table) else table
+    if len(own):
+        least, most = own.loc[own["ratio"].idxmin()], own.loc[own["ratio"].idxmax()]
+        yield (
+            f"By group, Δ goes from {least['ratio']:.2f} ({least['group']}) to {most['ratio']:.2f} ({most['group']}): "
+            "groups.csv has the rest."
+        )
 
 
 def _files(

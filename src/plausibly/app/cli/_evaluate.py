@@ -11,7 +11,6 @@ import typer
 
 from plausibly.aggregation import parse_variants
 from plausibly.aggregation.sweeps import Folder, Plan, Sweep, posterior_name
-from plausibly.agreement.annotators import group_sentences, severity_sentences
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._against_labels import against_labels, refuse_model
 from plausibly.app.cli._app import example
@@ -20,15 +19,13 @@ from plausibly.app.cli._asked_metrics import (
     graded,
     how_chosen,
     parse_metrics,
-    show,
-    show_groups,
     with_class,
     write_curves,
 )
 from plausibly.app.cli._folder import keep_others, make_folder, writing
 from plausibly.app.cli._groups import of_cases, read_by, read_column
 from plausibly.app.cli._model_names import EvaluatedModelNames
-from plausibly.app.cli._output import TablesInParts, check_converged, complain, print_main_table, say, speaker
+from plausibly.app.cli._output import TablesInParts, check_converged, complain, say, show, speaker
 from plausibly.app.cli._ratings import describe_ratings
 from plausibly.app.cli._requirements import (
     REQUIREMENTS,
@@ -38,20 +35,10 @@ from plausibly.app.cli._requirements import (
     requirement_sentences,
     requirement_table,
 )
-from plausibly.app.report import (
-    accuracies,
-    agreement,
-    alike,
-    answer,
-    choice_of_cases,
-    freed_shape,
-    lead,
-    order_in_words,
-    prior_notes,
-    rests_on,
-)
+from plausibly.app.report import lead, order_over_runs
+from plausibly.app.report.first import of_sweep
 from plausibly.app.report.label_metrics import truths
-from plausibly.app.report.tables import checks_failed, headline_metrics, with_headline
+from plausibly.app.report.tables import checks_failed, headline_metrics
 from plausibly.base.errors import ArgumentError
 from plausibly.base.pools import threads
 from plausibly.base.programs import kept_on_disk
@@ -65,10 +52,8 @@ from plausibly.data.annotations.usual_models import (
 )
 from plausibly.data.audit import audit, serious
 from plausibly.data.rounds import tell
-from plausibly.evaluation.cautions import cautions
 from plausibly.evaluation.checks import check_fresh
 from plausibly.posterior import opened
-from plausibly.posterior.says import assumption
 
 if TYPE_CHECKING:
     from plausibly.decisions.conformal import Coverage
@@ -79,6 +64,7 @@ OF_SAMPLES = "prior_kappa", "prior", "draws", "chains", "warmup", "k"  #: furthe
 METRICS, CERTAINTY, GROUPS, REPORT = "metrics.csv", "certainty.csv", "groups.csv", "report.html"
 ALPHA, SPLITS = 0.1, 20  #: of the sets in the report
 LEAST, MOST = 40, 2**24  #: cases, and scores of a classifier, between which sets are measured
+_KEPT = 6  # lines for what was read and written, and for the order under other models
 BUDGET = 100  #: labels of the plan in the report
 MOST_PLANNED = 20_000  #: cases up to which the report has a plan
 
@@ -193,7 +179,7 @@ def evaluate(
     folder = Folder(out, **vars(store))
     given: dict[str, Any] = {"read": read, "folder": folder, "dask": dask, "suffix": suffix}
     swept, judged = run(data, models, settings, asked, **given, quick=quick, quiet=quiet)
-    finish(swept, judged, out, quiet=quiet, strict=strict, suffix=suffix, reported=not quick)
+    finish(swept, judged, out, quiet=quiet, strict=strict, suffix=suffix, reported=not quick, named=bool(models.model))
 
 
 @kept_on_disk()
@@ -209,11 +195,14 @@ def run(
     suffix: str = ".csv",
     dask: str | None = None,
     quick: bool = False,
+    named: bool | None = None,
 ) -> tuple[Sweep, pd.DataFrame]:
     """Run a sweep from files to files; write each file, and print each answer, as soon as its contents are known.
 
-    Returns the sweep, and the table of requirements.
+    A model that the user `named`, by default any, has its accuracy first, as published. Returns the sweep, and the
+    table of requirements.
     """
+    named = bool(models.model) if named is None else named
     if read is None:
         read = graded(data, asked, threshold=settings.threshold, progress=not quiet)
     arguments = settings.arguments() | data.left_out(settings.extra)
@@ -266,6 +255,7 @@ def run(
         complain(f"the data have {', '.join(grave)}: see the report, or run plausibly audit.", "Note")
     runs, files, curves, chosen = [], TablesInParts(out, suffix), {}, how_chosen(asked)
     first: Sweep | None = None
+    rest = out / (Path(METRICS).with_suffix(suffix) if quick else REPORT)
     keep_others(out / Path(METRICS).with_suffix(suffix))
     for done in plan.runs(folder, progress=not quiet, say=speaker(quiet), scheduler=dask):
         if not runs:
@@ -283,15 +273,15 @@ def run(
             files.write(name, table.assign(model=done.label))
         runs.append(done)
         if len(runs) == 1 and plan.leading == 0 and not quiet:
-            print_main_table(Sweep(plan.annotations, (done,)))
             first = plan.sweep(runs, fresh)
-            tell_answers(first, chosen)
+            tell_answers(first, chosen, asked, rest, named=named)
     swept = plan.sweep(runs, fresh, like=first)
     if first is None and not quiet:
-        print_main_table(swept)
-        tell_answers(swept, chosen)
-    elif (others := with_headline(swept, swept.runs[1:])) and not quiet:
-        print_main_table(swept, others)
+        tell_answers(swept, chosen, asked, rest, named=named)
+    if not quiet:
+        chains = "All chains converged." if swept.converged and any(run.has_chains for run in runs) else ""
+        if told := " ".join(filter(None, [order_over_runs(swept), chains])):
+            say(told)
     judged = requirement_table(swept, required)
     if required:
         files.write(REQUIREMENTS, judged)
@@ -317,36 +307,20 @@ def run(
     return swept, judged
 
 
-def tell_answers(swept: Sweep, chosen: str | None) -> None:
-    """Print metrics and groups of the run that stands for all, what they rest on, and what limits them."""
-    run = lead(swept)
-    if swept.classifiers:
-        known = truths(swept) if "withheld" in run.results.attrs else []
-        shown = known[0] if known else run.results
-        shown.attrs |= {"threshold_from": chosen} if chosen else {}
-        seen = checks_failed(swept, "ceiling")  # whose numbers say nothing
-        shown = shown.sel(classifier=[name for name in swept.classifiers if name not in seen])
-        for print_numbers in (show, show_groups) if shown.sizes["classifier"] else ():
-            print_numbers(shown)
-    for each in swept.runs:
-        if "assumes" in each.attrs:
-            say(f"{each.label} assumes {assumption(each.attrs)}")
-        for told in severity_sentences(each.shared["severities"]) if "severities" in each.shared else ():
-            say(told)
-        for told in group_sentences(each.shared["annotators"]) if "annotators" in each.shared else ():
-            say(told)
-    for told in agreement(swept, swept.classifiers):
-        say(told)
-    freed = freed_shape(swept, run)
-    for told in [row["meaning"] for row in freed.values()] or accuracies(swept):
-        say(told)
-    for told in filter(None, (order_in_words(swept), rests_on(run) if swept.classifiers else "")):
-        say(told)
-    limiting = cautions(swept.annotations, run.results, swept.checks) if swept.classifiers else ()
-    rounds = swept.annotations.rounds
-    limiting = (words for words in limiting if rounds is None or words != rounds.told)  # which came first of all
-    for note in (*limiting, *choice_of_cases(swept), *prior_notes(alike(swept.runs, run))):
-        complain(note, "Note")
+def tell_answers(swept: Sweep, chosen: str | None, asked: options.MetricOptions, rest: Path, *, named: bool) -> None:
+    """Print the screen of the run that stands for all; `rest` is the file with all of it."""
+    known = truths(swept) if "withheld" in lead(swept).results.attrs else []
+    for results in (*known, lead(swept).results) if chosen else ():
+        results.attrs["threshold_from"] = chosen
+    metrics = [name.strip() for name in (asked.metrics or "").split(",") if name]
+    metrics += [path.stem for path in asked.metric or ()]
+    at_threshold = swept.of_labels is not None and "threshold" in swept.of_labels.attrs
+    agrees = "'s first choice agrees" if at_threshold else " agrees"
+    show(
+        of_sweep(swept, named=named, metrics=metrics, agrees=agrees),
+        str(rest),
+        kept=_KEPT + 2 * len(asked.require or ()),
+    )
 
 
 def measure_sets(plan: Plan, swept: Sweep, folder: Folder, *, progress: bool) -> "Coverage | None":
@@ -443,6 +417,7 @@ def finish(
     strict: bool,
     suffix: str = ".csv",
     reported: bool = True,
+    named: bool = False,
 ) -> None:
     """Print what was written, the verdict and whether requirements are met, and exit with the matching status."""
     if not quiet:
@@ -454,8 +429,9 @@ def finish(
         written = ", ".join((*tables, f"{n} posterior{'s' if n > 1 else ''}", *([REPORT] * reported)))
         say(f"Wrote {written} to {out}")
     where = "" if swept.converged else f" {(out / CERTAINTY).with_suffix(suffix)} lists all of them."
-    answered = f"{answer(swept)} " if quiet else ""
-    say(f"{answered}{swept.verdict()}{where}{f' Results: {out}.' if quiet else ''}")
+    answered = f"{of_sweep(swept, named=named).headline} " if quiet else ""
+    if quiet or not swept.converged:
+        say(f"{answered}{swept.verdict()}{where}{f' Results: {out}.' if quiet else ''}")
     for told in requirement_sentences(judged):
         say(told)
     check_converged(swept.converged, strict=strict)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal
 
+import pandas as pd
+
 from plausibly.agreement import Judgement
 from plausibly.agreement import judge as judge_models
 from plausibly.agreement.judge.judgement import QUESTIONS
@@ -12,16 +14,15 @@ from plausibly.app import plots
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
-from plausibly.app.cli._output import ScreenTable, check_answers, check_converged, lines_of, say, say_first
+from plausibly.app.cli._output import check_answers, check_converged, say
 from plausibly.app.cli._unpredicted import predicted_by_all
 from plausibly.app.report import judge_report
+from plausibly.app.screen import Screen, Table
 from plausibly.base.bootstrap import CI_PROB, REPLICATES
 from plausibly.base.errors import ArgumentError
-from plausibly.base.names import many
 from plausibly.data.labels import read_gold
 
 REPORT = "judge.html"
-_LINES = 25  # of a screen
 
 
 @dataclass
@@ -133,10 +134,8 @@ def judge(
     )
     sources = {"labels": options.shown_files(data.labels)} | ({} if gold is None else {"gold labels": str(gold)})
     sources |= {f"predictions {name}": path for name, path in files.items()}
-    if result.selection is not None:
-        say(result.selection)
-    output.publish(_shown(result), _files(result, sources))
-    _say(result, output)
+    kept = 2 * len(required) * len(result.models) + (joined is not None)
+    output.publish(_screen(result), _files(result, sources), kept=kept)
     check_converged(all(fit.converged for fit in result.fits.values()), strict=output.strict)
     questions = [(name, question) for name in result.models for question in result.questions[name]]
     right = {one.name: "" if gold and one.name == "truth" else "if the annotators are right, " for _, one in questions}
@@ -158,35 +157,31 @@ def _required(text: str | None) -> list[str]:
     return names
 
 
-def _shown(result: Judgement) -> Iterator[ScreenTable]:
-    """Tables of the answers: of one model with the numbers behind them, of several side by side."""
-    if len(result.models) == 1:
-        columns, asked = ("question", "answer", "evidence"), result.questions[result.models[0]]
-        rows = [(f"{n} {one.name}", one.answer, one.sentences[0]) for n, one in enumerate(asked, 1)]
-    else:
-        columns = ("model", *QUESTIONS)
-        rows = [(name, *(one.answer for one in asked)) for name, asked in result.questions.items()]
-    yield ScreenTable("Answers", columns, rows, left=columns)
-    if result.by is not None:
-        names = ("model", "by", "group", "n_cases", "ratio", "advantage", "accuracy", "p_least_accurate")
-        table = result.by[[name for name in names if name in result.by]].astype({"n_cases": str})
-        yield ScreenTable.of("By group", table, ".2f", missing="", left=("model", "by", "group"))
-
-
-def _say(result: Judgement, output: options.StrictOutput) -> None:
-    """Say what the answers come to, and as much of what limits them as a screen has lines for."""
+def _screen(result: Judgement) -> Screen:
+    """Answers, of one model with the numbers behind them; what they come to, and what limits it."""
     several = len(result.models) > 1
-    left = _LINES if output.quiet else _LINES - (len(result.models) + 6 if several else 16)
+    rows: list[Any] = [(name, *(one.answer for one in asked)) for name, asked in result.questions.items()]
+    columns = ["model", *QUESTIONS]
+    if not several:
+        columns, asked = ["question", "answer", "evidence"], result.questions[result.models[0]]
+        rows = [(one.name, one.answer, one.sentences[0]) for one in asked]
+    told = [] if result.selection is None else [result.selection]
     for name in result.models:
-        told = result.sentences(name)
-        if several and not output.quiet:  # the table has the answers
-            told = [words for words in told if not words.startswith("Answers: ")]
-        say(words := f"{'. '.join(told)}.")
-        left -= lines_of(words)
-    limits = dict.fromkeys(f"{words}." for name in result.models for words in result.limits(name))
-    if more := say_first(list(limits), left - 1):
-        where = f"{output.out / REPORT} has" if output.out else "--out FOLDER writes"
-        say(f"{where} {many(more, 'more remark')}.")
+        # The table has the answers.
+        said = [words for words in result.sentences(name) if not (several and words.startswith("Answers: "))]
+        told.append(f"{'. '.join(said)}.")
+    notes = dict.fromkeys(f"{words}." for name in result.models for words in result.limits(name))
+    if result.by is not None and len(result.by):
+        notes = {**dict.fromkeys(_by_group(result.by)), **notes}
+    return Screen(" ".join(told), Table(columns, rows, n_left=len(columns)), list(notes), REPORT)
+
+
+def _by_group(by: pd.DataFrame) -> Iterator[str]:
+    """Say between which values the ratio of each model lies over the groups."""
+    for (model, column), rows in by.dropna(subset="ratio").groupby(["model", "by"], sort=False):
+        least, most = rows.loc[rows["ratio"].idxmin()], rows.loc[rows["ratio"].idxmax()]
+        ends = [f"{row['ratio']:.2f} ({row['group']}, {row['n_cases']:,} cases)" for row in (least, most)]
+        yield f"By {column}, Δ of {model} goes from {ends[0]} to {ends[1]}: groups.csv has the rest."
 
 
 def _files(result: Judgement, sources: dict[str, str]) -> Iterator[tuple[str, Any]]:

@@ -6,31 +6,28 @@ this module, so what only tables and figures need is imported where they are wri
 
 from __future__ import annotations
 
-import math
 import os
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from plausibly.app.cli._folder import keep_others, writing
 from plausibly.app.cli._wording import in_options
+from plausibly.app.screen import LINES, WIDTH, Screen, layout, paragraph
 from plausibly.base.errors import ArgumentError, PlausiblyWarning
 from plausibly.base.progress import logged
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from plausibly.aggregation.sweeps import Run, Sweep
 
 NOT_CONVERGED = 1  #: exit status under --strict
 UNMET = 3  #: exit status if a requirement is not met
@@ -38,36 +35,37 @@ UNMET = 3  #: exit status if a requirement is not met
 PARAMETERS: ContextVar[Mapping[str, Any] | None] = ContextVar("PARAMETERS", default=None)
 TABLES = ".csv", ".parquet"  #: suffixes of tables that we write
 _LONGEST = 2000  # characters of a sentence
-_WIDTH, _NARROW = 120, 80  # of a table without a terminal, and of a terminal
+_UNDERSTOOD, _WRITTEN = 2, 2  # lines of what was read, and of what was written
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console that does not cut tables off where there is no terminal to fit them into."""
+    """Return a console as wide as the terminal, or as a usual one where there is none."""
     found = Console(stderr=stderr, highlight=False)
     if not found.is_terminal and "COLUMNS" not in os.environ:
-        found.width = _WIDTH
+        found.width = WIDTH
     return found
 
 
 def say(text: str, *, stderr: bool = False) -> None:
-    """Print a line as it is: names may contain what looks like markup, and commands are to be copied whole."""
-    told = in_options(text, None if "plausibly " in text else PARAMETERS.get())
-    console(stderr=stderr).print(Text(told), soft_wrap=True)
+    """Print sentences, broken between words; commands and paths stay whole, as they are to be copied."""
+    for line in text.splitlines():
+        told = in_options(line, None if "plausibly " in line else PARAMETERS.get())
+        whole = line.startswith("plausibly ")
+        for part in [told] if whole else paragraph(told, console().width, _LONGEST):
+            print_line(part, stderr=stderr)
 
 
-def lines_of(text: str) -> int:
-    """Lines of a narrow screen that a sentence takes."""
-    return -(-len(in_options(text, PARAMETERS.get())) // min(console().width, _NARROW))
+def print_line(line: str, *, stderr: bool = False) -> None:
+    """Print a line as it is: names may contain what looks like markup."""
+    console(stderr=stderr).print(Text(line), soft_wrap=True)
 
 
-def say_first(sentences: Sequence[str], lines: int) -> int:
-    """Print the sentences that `lines` of a screen hold, and return how many are left."""
-    for number, text in enumerate(sentences):
-        lines -= lines_of(text)
-        if lines < 0:
-            return len(sentences) - number
-        say(text)
-    return 0
+def show(screen: Screen, where: str, kept: int = 0) -> None:
+    """Print a screen, which leaves some lines for what else is said; `where` has the rest of it."""
+    told = partial(in_options, parameters=PARAMETERS.get())
+    screen = screen._replace(headline=told(screen.headline), notes=[told(note) for note in screen.notes])
+    for line in layout(screen, console().width, LINES - kept, where):
+        print_line(line)
 
 
 def speaker(quiet: bool) -> Callable[[str], None]:
@@ -134,77 +132,23 @@ def write_table(table: pd.DataFrame, path: Path, *, append: bool = False) -> Non
             write_csv(table, file, header=not append)
 
 
-class ScreenTable(NamedTuple):
-    """A table for the screen; columns named in `left` are aligned left and may be wrapped, the others right."""
-
-    title: str
-    columns: Iterable[str]
-    rows: Iterable[Iterable[object]]
-    left: Collection[str] = ()
-
-    @classmethod
-    def of(
-        cls,
-        title: str,
-        table: pd.DataFrame,
-        digits: str = ".3f",
-        formats: Mapping[str, str] | None = None,
-        *,
-        missing: str = "nan",
-        left: Collection[str] | None = None,
-    ) -> ScreenTable:
-        """Lay out a data frame: text at the left, numbers with `digits`, or in the format of their column."""
-        formats = formats or {}
-        if left is None:
-            left = [name for name in table if table[name].dtype.kind not in "iuf"]
-        columns = {name: [cell(value, formats.get(name, digits), missing) for value in table[name]] for name in table}
-        names = [str(name).replace("_", " ") for name in table]
-        return cls(title, names, zip(*columns.values(), strict=True), [name.replace("_", " ") for name in left])
-
-    def print(self) -> None:
-        """Print the table."""
-        shown = new_table(self.title)
-        for column in self.columns:
-            shown.add_column(Text(column), justify="left" if column in self.left else "right", overflow="fold")
-        for row in self.rows:
-            shown.add_row(*(Text(str(value)) for value in row))
-        console().print(shown)
-
-
-def cell(value: object, digits: str = ".3f", missing: str = "nan") -> str:
-    """Value of a table as text; NaN as `missing`."""
-    if isinstance(value, float):
-        return missing if math.isnan(value) else format(value, digits)
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
-
-
-def with_interval(mean: float, lower: float = math.nan, upper: float = math.nan, missing: str = "") -> str:
-    """Value with its interval, if it has one; NaN as `missing`."""
-    interval = "" if math.isnan(lower) else f" ({lower:z.3f}–{upper:z.3f})"
-    return missing if math.isnan(mean) else f"{mean:z.3f}{interval}"
-
-
-def new_table(title: str | None = None) -> Table:
-    """Return an empty table in the style of all tables on the screen."""
-    return Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-
-
 class Publisher:
     """A screen, unless `quiet`, and a folder, if there is one: a command's options with these names."""
 
     out: Path | None
     quiet: bool
 
-    def publish(
-        self, shown: Iterable[ScreenTable | str], files: Iterable[tuple[str, Any]] = (), written: str = ""
-    ) -> None:
-        """Show tables and sentences, write files, and say which, by their names or as `written`.
+    def publish(self, screen: Screen, files: Iterable[tuple[str, Any]] = (), written: str = "", kept: int = 0) -> None:
+        """Show a screen, write files, and say which, by their names or as `written`; if quiet, say the headline.
 
         Files are names with their content: a data frame, a figure or its axes, text, or a function that writes to a
-        path. What is not shown or written is not iterated over.
+        path. What is not written is not iterated over. `kept` lines are left for what the command says afterwards.
         """
-        for thing in shown if not self.quiet else ():
-            thing.print() if isinstance(thing, ScreenTable) else say(thing)
+        if self.quiet:
+            say(screen.headline)
+        else:
+            where = f"{self.out / screen.more}" if self.out and screen.more else "--out FOLDER writes all"
+            show(screen, where, kept + _UNDERSTOOD + (_WRITTEN if self.out else 1))
         if self.out is None:
             return
         names = []
@@ -269,57 +213,3 @@ def check_answers(answers: Iterable[tuple[str, str, str, str]]) -> None:
         say(f"{model}: {question} is required: {met}.")
     if any(answer != "yes" for _, _, answer, _ in answers):
         raise typer.Exit(UNMET)
-
-
-def print_main_table(swept: Sweep, runs: Sequence[Run] | None = None) -> None:
-    """Print the main result of runs for comparison, or of all, as wide as the terminal."""
-    from plausibly.app.report import headline
-    from plausibly.app.report.tables import headline_metrics
-    from plausibly.evaluation.verdicts import for_whom, short_shares
-    from plausibly.metrics.words import metric_name
-
-    terminal = console()
-    metrics = headline_metrics(swept) if swept.classifiers else []
-    # In a narrow terminal lines break before an interval, which holds no blank.
-    wide = len("0.123 (0.123–0.456)" if terminal.width >= _WIDTH else "(0.123–0.456)")
-    title = None if runs is None else "For comparison"
-    if metrics and runs is None:
-        title = (
-            "Mean (94 % total interval, for new cases like these)\n"
-            "annot., sampling: standard deviations due to the annotations and to the sampling of cases\n"
-            "point: value at the model's point estimate, which ignores uncertainty\n"
-            f">/=/< next: {for_whom(swept.runs[0].results.attrs)}, percentage of draws in which the "
-            f"{metric_name(metrics[0])} is better than, equal to and worse than that of the next classifier; above, on "
-            "these cases, below, on new cases like these\n"
-            "certainty: largest share of draws that agree on which class is the most plausible, mean over cases"
-        )
-    table = new_table(title)
-    table.add_column("model", no_wrap=True)
-    if metrics:
-        table.add_column("classifier", overflow="fold", min_width=min(12, max(map(len, swept.classifiers))))
-        for metric in metrics:
-            table.add_column(Text(metric_name(metric)), justify="right", width=wide)
-            if metric == metrics[0]:
-                table.add_column("annot. sampling", justify="right", width=len("0.012 0.034"))
-            table.add_column("point", justify="right", no_wrap=True)
-        table.add_column(">/=/< next", justify="right", width=len(">/=/< next"))
-    for _, group in headline(swept, runs).groupby("run", sort=False):
-        certainty = f"certainty {group['certainty'].iloc[0]:.3f}"
-        lines = [*group["run"].iloc[0].replace(":", "\n:").splitlines(), certainty]
-        first = max(1, len(lines) - len(group) + 1)
-        names = ["\n".join(lines[:first]), *lines[first:]]
-        for position, row in enumerate(group.to_dict("records")):
-            cells = [names[position] if position < len(names) else ""]
-            if metrics:
-                cells.append(row["classifier"])
-                for metric in metrics:
-                    ends = (row[f"{metric}_{end}"] for end in ("mean", "total_lower", "total_upper"))
-                    cells.append(with_interval(*ends))
-                    if metric == metrics[0]:
-                        sds = (row[f"{metric}_{column}"] for column in ("sd", "sampling_sd"))
-                        cells.append(" ".join(cell(sd, missing="") for sd in sds))
-                    cells.append(f"{row[f'{metric}_point']:.3f}")
-                shares = ([row[prefix + name] for name in ("better", "equal", "worse")] for prefix in ("", "total_"))
-                cells.append(" ".join(map(short_shares, shares)).strip())
-            table.add_row(*(Text(cell) for cell in cells), end_section=position == len(group) - 1)
-    terminal.print(table)

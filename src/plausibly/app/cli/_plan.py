@@ -11,7 +11,7 @@ import typer
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
-from plausibly.app.cli._output import ScreenTable, say
+from plausibly.app.screen import Screen, Table
 from plausibly.base.errors import ArgumentError
 from plausibly.data.annotations.io.files import lines_of, naming, read_text
 from plausibly.data.annotations.io.table_files import read_columns
@@ -117,17 +117,17 @@ def plan(
         progress=not output.quiet,
     )
     tasks = json.dumps(planned.tasks(shown), ensure_ascii=False, indent=1) + "\n"
-    output.publish(_shown(planned), _files(planned, tasks))
-    for sentence in planned.advice[:1] if output.quiet else planned.advice:
-        say(sentence)
+    first, *further = planned.advice
+    output.publish(Screen(first, _first_cases(planned), further, "plan.csv"), _files(planned, tasks))
 
 
-def _shown(planned: Plan) -> Iterator[ScreenTable]:
-    names = ("place", "case", "labels", "annotator", "value", "information")
-    table = planned.chosen[[name for name in names if name in planned.chosen]].head(_MOST)
+def _first_cases(planned: Plan) -> Table:
+    """The cases to annotate first."""
+    names = ("case", "annotator", "labels", "value", "information")
+    frame = planned.chosen[[name for name in names if name in planned.chosen]]
+    frame = frame.astype({name: str for name in ("case", "annotator") if name in frame}).head(_MOST)
     value = "" if planned.goal == "information" else "value: % by which one label narrows the interval; "
-    title = f"Cases to annotate first ({value}information: nats)"
-    yield ScreenTable.of(title, table, ".3g", left=("case", "annotator"))
+    return Table.of(frame, ".3g", f"Cases to annotate first ({value}information: nats)")
 
 
 def _files(planned: Plan, tasks: str) -> Iterator[tuple[str, Any]]:

@@ -12,8 +12,9 @@ from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._model_names import ModelNames
-from plausibly.app.cli._output import ScreenTable, check_converged, say, with_interval
+from plausibly.app.cli._output import check_converged
 from plausibly.app.plots import prior_sensitivities
+from plausibly.app.screen import Screen, Table, with_interval
 from plausibly.data.annotations.usual_models import usual_models
 from plausibly.metrics.words import metric_name
 
@@ -77,10 +78,13 @@ def prior_sensitivity(
     )
     metric = metric if predictions or metric != "top1_accuracy" else "annotation_certainty_1"
     largest = sensitivity.largest(metric)
-    output.publish(_shown(sensitivity.of(metric), metric), _files(sensitivity), written=f"{TABLE} and {FIGURE}")
     whose = f" of {largest['classifier']}" if largest["classifier"] else ""
     choice = f"{largest['choice']} {largest['value']}".rstrip()
-    say(f"The largest shift in {metric}{whose} is {largest['shift']:+.3f}: {largest['model']} with {choice}.")
+    told = f"The largest shift in {metric}{whose} is {largest['shift']:+.3f}: {largest['model']} with {choice}."
+    table = sensitivity.of(metric).assign(size=lambda rows: rows["shift"].abs())
+    notes = [] if sensitivity.table["converged"].all() else ["Not all chains converged: raise --warmup or --draws."]
+    screen = Screen(told, _table(table.sort_values("size", ascending=False, kind="stable"), metric), notes, TABLE)
+    output.publish(screen, _files(sensitivity), written=f"{TABLE} and {FIGURE}")
     check_converged(sensitivity.table["converged"].all(), strict=output.strict)
 
 
@@ -89,11 +93,12 @@ def _files(sensitivity: model_comparison.Sensitivity) -> Iterator[tuple[str, pd.
     yield FIGURE, prior_sensitivities(sensitivity)
 
 
-def _shown(table: pd.DataFrame, metric: str) -> Iterator[ScreenTable]:
+def _table(table: pd.DataFrame, metric: str) -> Table:
+    """A row for each choice, the largest shift first."""
     rows = []
     for row in table.to_dict("records"):
         mean = with_interval(row["mean"], row["lower"], row["upper"])
         choice = f"{row['choice']} {row['value']}".strip()
         rows.append((row["model"], choice, row["classifier"], mean, f"{row['shift']:+.3f}"))
-    columns = ("model", "choice", "classifier", "mean (94 % interval)", "shift")
-    yield ScreenTable(metric_name(metric), columns, rows, left=columns[:3])
+    columns = ("model", "choice", "classifier", "mean", "shift")
+    return Table(columns, rows, f"{metric_name(metric)}, with 94 % intervals", n_left=3)

@@ -7,7 +7,8 @@ import pandas as pd
 
 from plausibly.agreement import agreement
 from plausibly.app.cli._folder import make_folder
-from plausibly.app.cli._output import ScreenTable, TablesInParts, say
+from plausibly.app.cli._output import TablesInParts, say, show
+from plausibly.app.screen import Screen, Table
 from plausibly.data.annotations import Scores
 from plausibly.data.annotations.scores import MOST_GRADES
 
@@ -41,19 +42,17 @@ def describe_ratings(scores: Scores, out: Path, *, data: Path, suffix: str, quie
         by_rater = table.groupby("rater", sort=False)
         raters = by_rater.agg(n_ratings=("rating", "size"), mean=("rating", "mean"), difference=("difference", "mean"))
         files.write(RATERS, raters.reset_index())
-    if not quiet:
-        if not scores.anonymous:
-            shown = raters.reset_index().astype({"n_ratings": str})
-            title = "Raters (difference: from the others in the same cases)"
-            ScreenTable.of(title, shown, ".2f", missing="", left=("rater",)).print()
-        ranked = cases.sort_values("mean", ascending=False, kind="stable")
-        ends = pd.concat([ranked.head(_SHOWN), ranked.iloc[max(_SHOWN, len(ranked) - _SHOWN) :]])
-        ends = ends.astype({"n_ratings": str})
-        title = "Cases with the highest and the lowest means"
-        ScreenTable.of(title, ends, ".2f", missing="", left=("case",)).print()
-        say(NEXT)
-        say(f"Wrote {', '.join(files.names)} to {out}")
-    say(f"{scores}: mean {scores.score.mean():.2f}; {_agreement(table)}.")
+    told = f"{scores}: mean {scores.score.mean():.2f}; {_agreement(table)}."
+    if quiet:
+        say(told)
+        return
+    ranked = cases.sort_values("mean", ascending=False, kind="stable")
+    ends = pd.concat([ranked.head(_SHOWN), ranked.iloc[max(_SHOWN, len(ranked) - _SHOWN) :]])
+    title, frame = "Cases with the highest and the lowest means", ends[["case", "n_ratings", "mean", "sd"]]
+    if not scores.anonymous:
+        title, frame = "Raters (difference: from the others in the same cases)", raters.reset_index()
+    show(Screen(told, Table.of(frame.astype({frame.columns[0]: str}), ".2f", title), [NEXT]), files.names[0], kept=4)
+    say(f"Wrote {', '.join(files.names)} to {out}")
 
 
 def _agreement(table: pd.DataFrame) -> str:

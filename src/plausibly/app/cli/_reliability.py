@@ -25,7 +25,8 @@ from plausibly.app import plots
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
-from plausibly.app.cli._output import ScreenTable, check_converged, say
+from plausibly.app.cli._output import check_converged
+from plausibly.app.screen import Screen, Table
 from plausibly.base.bootstrap import CI_PROB, REPLICATES
 from plausibly.base.errors import ArgumentError
 from plausibly.base.names import many, some
@@ -116,11 +117,14 @@ def reliability(
     if measured is not None:
         frame["actual_accuracy"] = actual_accuracy(measured, frame["labels_accuracy"].item())
     make_folder(output.out, [data.labels])
-    output.publish(
-        _shown(result, frame, ci_prob, truth is not None, given), _files(result, frame, measured, majority, ci_prob)
-    )
     converged, words = _verdict(result)
-    say(words)
+    row = frame.iloc[0]
+    ends = f" ({row['lower']:.3f} to {row['upper']:.3f})" if "lower" in frame else ""
+    told = f"Weighted reliability is {row['reliability']:.3f}{ends}, of a concordance of {row['concordance']:.3f}."
+    notes = list(_notes(result, truth is not None, given))
+    notes.insert(len(notes) if converged else 0, words)
+    screen = Screen(told, _table(frame, ci_prob), notes, "reliability.csv")
+    output.publish(screen, _files(result, frame, measured, majority, ci_prob))
     check_converged(converged, strict=output.strict)
 
 
@@ -148,9 +152,8 @@ def _alpha(labels: Labels) -> float | None:
     return None if np.isnan(alpha) else alpha
 
 
-def _shown(
-    result: WeightedReliability, frame: pd.DataFrame, ci_prob: float, true: bool, given: dict[str, Any]
-) -> Iterator[ScreenTable | str]:
+def _table(frame: pd.DataFrame, ci_prob: float) -> Table:
+    """A row for each measure."""
     row = frame.iloc[0]
     names = {
         "concordance": "concordance σ",
@@ -167,10 +170,11 @@ def _shown(
         if name in frame:
             ends = f"{row['lower']:.3f}–{row['upper']:.3f}" if name == "reliability" and "lower" in frame else ""
             rows.append((words, f"{row[name]:.3f}", ends))
-    yield ScreenTable(
-        "Agreement", ("measure", "value", f"{options.percent(ci_prob)} interval"), rows, left=("measure",)
-    )
-    # The bias of ϱ, where it is known.
+    return Table(("measure", "value", f"{options.percent(ci_prob)} interval"), rows)
+
+
+def _notes(result: WeightedReliability, true: bool, given: dict[str, Any]) -> Iterator[str]:
+    """Say how far ϱ is off, where that is known."""
     n_labels = given["n_classes"] or len(result.labels.coded[0])
     if result.published is None and n_labels > 2:
         yield (

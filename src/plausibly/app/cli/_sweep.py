@@ -14,8 +14,9 @@ from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import keep_others, make_folder
 from plausibly.app.cli._groups import read_column
 from plausibly.app.cli._model_names import ModelNames
-from plausibly.app.cli._output import TablesInParts, check_converged, print_main_table, say, speaker, write
+from plausibly.app.cli._output import TablesInParts, check_converged, say, show, speaker, write
 from plausibly.app.plots import ranking_by_reliability
+from plausibly.app.report.first import of_sweep
 from plausibly.base.errors import ArgumentError
 from plausibly.data.annotations.usual_models import usual_models
 
@@ -81,7 +82,7 @@ def sweep(
     write(partial(swept.dataset.to_netcdf, engine="h5netcdf"), out / ARRAYS)
     write(figure(swept, metric), out / FIGURE)
     if not quiet:
-        print_main_table(swept)
+        show(of_sweep(swept, named=bool(model)), TABLE, kept=8)
         say(f"Wrote {TABLE}, {ARRAYS}, {RANKINGS}, {FIGURE} and {len(runs)} × posterior-* to {out}")
     rows = table.loc[table["changes"].astype(bool), ["model", "reliability", "ranking"]].to_numpy().tolist()
     changes = [f"{model}@{reliability:g}: {ranking}" for model, reliability, ranking in rows]
@@ -90,7 +91,8 @@ def sweep(
     else:
         orders = " and ".join(dict.fromkeys(table["ranking"]))
         say(f"The ranking by {metric}, {orders}, is the same at every reliability of each model.")
-    say(swept.verdict())
+    if quiet or not swept.converged:
+        say(swept.verdict())
     check_converged(swept.converged, strict=strict)
 
 

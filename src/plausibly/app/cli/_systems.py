@@ -5,20 +5,20 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
+import pandas as pd
 import typer
 
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
-from plausibly.app.cli._output import ScreenTable, say
+from plausibly.app.screen import Screen, Table, cell, with_interval
 from plausibly.base.arviz import to_groups
 from plausibly.base.errors import ArgumentError
 from plausibly.metrics.words import capitalised
-from plausibly.systems import NAMES, Systems
+from plausibly.systems import Systems
 from plausibly.systems import systems as rank_systems
 
 REPORT = "systems.html"
-_MOST, _MOST_PEOPLE = 20, 8  # systems, and people, on the screen
 
 
 @example(
@@ -126,11 +126,7 @@ def systems(
         **sampling,
         progress=not output.quiet,
     )
-    output.publish(_shown(result), _files(result, {"outcomes": ", ".join(outcomes)}))
-    for sentence in result.summary if not output.quiet else ():
-        if sentence not in (*result.cautions, result.headline):  # the former are notes above, the latter is the last
-            say(sentence)
-    say(result.headline)
+    output.publish(_screen(result), _files(result, {"outcomes": ", ".join(outcomes)}))
 
 
 def _sources(texts: list[str]) -> Any:
@@ -142,34 +138,20 @@ def _sources(texts: list[str]) -> Any:
     return found[0] if len(found) == 1 else found
 
 
-def _shown(result: Systems) -> Iterator[ScreenTable | str]:
-    rank = result.ranking.head(_MOST)
-    spans = [
-        f"{low}" if low == high else f"{low}–{high}"
-        for low, high in zip(rank["rank_lower"], rank["rank_upper"], strict=True)
-    ]
-    shown = rank.drop(columns=["rank_lower", "rank_upper"]).assign(rank=spans)
-    more = f"; {len(result.ranking) - len(rank)} more" if len(result.ranking) > len(rank) else ""
-    width = f"{100 * result.ci_prob:g} % intervals{more}"
-    title = f"{capitalised(result.quantity)}, by {result.by} ({width})"
-    yield ScreenTable.of(title, shown, left=("system",))
-    table = result.table[result.table["system"].isin(rank["system"])]
-    named = [NAMES[one] for one in table["estimator"]]
-    table = table.drop(columns=["se", "meant"]).assign(estimator=named)
-    yield ScreenTable.of("Every estimator", table, missing="", left=("system", "estimator", "judge"))
-    if len(result.checks):
-        yield ScreenTable.of("Checks of the model by replicates", result.checks, left=("check",))
-    bias = result.bias[result.bias["system"].isin(rank["system"])].dropna(subset=["bias"])
-    if len(bias):
-        title = "Judges against people: their mean outcome minus that of people on the same cases"
-        shown = bias.drop(columns="own").rename(columns={"bias": "difference"})
-        yield ScreenTable.of(title, shown, missing="", left=("judge", "system"))
-        if len(result.people) and len(result.outcomes.people) <= _MOST_PEOPLE:
-            wide = result.people.pivot(index="system", columns="person", values="difference")
-            title = "People against each other: a person's mean outcome minus that of the others on the same cases"
-            wide = wide.reindex(rank["system"]).reset_index()
-            yield ScreenTable.of(title, wide, missing="", left=("system",))
-    yield "Intervals are for new cases like these; that of a judge alone is for what it would say, not people."
+def _screen(result: Systems) -> Screen:
+    """The ranking; every estimator, and how judges differ from people, are in the files and on the page."""
+    rows = []
+    for row in result.ranking.to_dict("records"):
+        low, high = row["rank_lower"], row["rank_upper"]
+        value = with_interval(row["mean"], row["lower"], row["upper"])
+        ranks = "" if pd.isna(low) else f"{low:.0f}" if low == high else f"{low:.0f}–{high:.0f}"
+        rows.append((str(row["system"]), value, cell(row["p_best"], ".2f"), ranks))
+    title = f"{capitalised(result.quantity)}, by {result.by} ({100 * result.ci_prob:g} % intervals for new cases)"
+    table = Table(("system", result.outcomes.quantity, "P(best)", "rank"), rows, title)
+    limits = result.notes[len(result.cautions) :]  # the cautions are said as warnings
+    notes = [*result.advice[:1], *limits, *(words for words in result.summary if words not in result.cautions)]
+    notes = [words for words in dict.fromkeys(notes) if words != result.headline]
+    return Screen(result.headline, table, notes, REPORT)
 
 
 def _files(result: Systems, sources: dict[str, str]) -> Iterator[tuple[str, Any]]:

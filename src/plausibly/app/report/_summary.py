@@ -47,7 +47,7 @@ def sentences(swept: Sweep) -> Iterator[str]:
     if len(rows) > 1:
         yield from filter(None, [_order(swept, run, rows)])
     if "annotation_certainty_1" in run.results and "withheld" not in run.results.attrs:
-        yield _certainty(swept, run)
+        yield certainty_in_words(swept, run)
     for label, attrs in {run.label: run.attrs for run in swept.runs if "assumes" in run.attrs}.items():
         if not has_true_class(attrs):
             yield f"{label} assumes {attrs['assumes']}."
@@ -59,19 +59,6 @@ def sentences(swept: Sweep) -> Iterator[str]:
             f"{label} assumes {attrs['assumes']} in every case: where annotators disagree, some of them are wrong. Its "
             f"plausibilities are the probabilities that each class is the true one, so no case is ambiguous{hard}."
         )
-
-
-def answer(swept: Sweep) -> str:
-    """State the best accuracy and how probably it is better than the next; of cases alone, how certain they are."""
-    run = lead(swept)
-    rows = _rows(swept, run)
-    if not rows:
-        return _certainty(swept, run)
-    metric, name = headline_metrics(swept)[0], rows[0]["classifier"]
-    if name in checks_failed(swept, "ceiling") or not metric.endswith("accuracy"):
-        return next(iter(_accuracy(rows[0], metric, swept, run)))
-    accuracy = f"{accuracy_in_words(swept, rows[0], metric, run)}."
-    return " ".join(filter(None, [accuracy, _order(swept, run, rows) if len(rows) > 1 else ""]))
 
 
 def next_steps(swept: Sweep, plan: Plan | None = None) -> Iterator[str]:
@@ -104,7 +91,8 @@ def _rows(swept: Sweep, run: Run) -> list[dict]:
     return headline(swept, [run]).to_dict("records") if swept.classifiers else []
 
 
-def _certainty(swept: Sweep, run: Run) -> str:
+def certainty_in_words(swept: Sweep, run: Run) -> str:
+    """Say how many cases are certain, and how many are open."""
     certainty = run.results["annotation_certainty_1"].values
     n, settled, undecided = len(certainty), int((certainty >= SETTLED).sum()), int((certainty < OPEN).sum())
     if run.results.sizes["draw"] == 1:
@@ -284,16 +272,6 @@ def accuracy_in_words(swept: Sweep, row: Mapping[str, Any], metric: str, run: Ru
     return f"{_judged_by(run)}, {name}'s {choice} {_truth(run)} in {_percent(row[f'{metric}_mean'])} of {cases}{over}"
 
 
-def accuracies(swept: Sweep) -> Iterator[str]:
-    """State the accuracy of every classifier under the run that represents all, where it is known."""
-    run, seen = lead(swept), checks_failed(swept, "ceiling")
-    metric = headline_metrics(swept)[0] if swept.classifiers else ""
-    if metric.endswith("accuracy"):
-        for row in _rows(swept, run):
-            if row["classifier"] not in seen:
-                yield f"{accuracy_in_words(swept, row, metric, run)}."
-
-
 def choice_of_cases(swept: Sweep) -> Iterator[str]:
     """Say what accuracy over all cases assumes where only some are annotated."""
     if annotated := annotated_cases(swept.annotations):
@@ -356,12 +334,8 @@ def agreement_in_words(
             told += f", and {experts}" if name == classifiers[0] else "."
         else:
             told += f"; {experts}" if name == classifiers[0] and not np.isnan(level) else "."
-        constant = panels["human_level"].attrs.get("constant_agreement", np.nan)
-        if name == classifiers[0] and constant >= level:
-            told += (
-                f" Always naming {panels['human_level'].attrs['constant']!r} agrees with an expert in "
-                f"{_percent(constant)}, so to agree as often as experts do tells nothing here."
-            )
+        if name == classifiers[0] and (constant := constant_in_words(panels)):
+            told += f" {constant}"
         if n in own["n"]:
             of_panel, n_cases = own["panel_accuracy"].sel(n=n), own["panel_accuracy"].attrs["n_cases"]
             told += f" A panel of {n} experts would decide as it does in {_percent(float(of_panel))}"
@@ -372,6 +346,17 @@ def agreement_in_words(
                 told += f" ({_range(*interval(ends.values, CI_PROB))})" if ends.notnull().all() else ""
             told += "."
         yield told
+
+
+def constant_in_words(panels: xr.Dataset) -> str:
+    """Say that a single answer agrees with experts as often as they do; nothing if none does."""
+    constant = panels["human_level"].attrs.get("constant_agreement", np.nan)
+    if not constant >= float(panels["human_level"]):
+        return ""
+    return (
+        f"Always naming {panels['human_level'].attrs['constant']!r} agrees with an expert in {_percent(constant)}, so "
+        "to agree as often as experts do tells nothing here."
+    )
 
 
 def _judged_by(run: Run) -> str:
@@ -439,12 +424,6 @@ def _range(lower: float, upper: float) -> str:
     return f"{100 * lower:.1f} to {_percent(upper)}"
 
 
-def order_in_words(swept: Sweep) -> str:
-    """Say how probably the best classifier is better than the next, at which cut-offs, and under which settings."""
-    rows = _rows(swept, lead(swept))
-    return _order(swept, lead(swept), rows) if len(rows) > 1 else ""
-
-
 def _order(swept: Sweep, run: Run, rows: list[dict]) -> str:
     metric, told = headline_metrics(swept)[0], []
     if run.results.sizes["draw"] > 1:
@@ -454,18 +433,21 @@ def _order(swept: Sweep, run: Run, rows: list[dict]) -> str:
         told.append(probabilities(difference(run.results, metric, *pair), *pair, for_whom(run.results.attrs)))
     of_labels = [*truths(swept), run.results][0]
     told.append(at_other_cut_offs(of_labels, *(row["classifier"] for row in rows[:2])))
-    if len(swept.runs) > 1:
-        rankings = swept.rankings(metric)
-        finite = rankings[~np.isinf(rankings["reliability"])]
-        orders = pd.unique((finite if np.isfinite(rankings["reliability"]).any() else rankings)["ranking"])
-        told.append(
-            f"The order of the classifiers by {metric_name(metric)} is the same under the {len(swept.runs)} settings "
-            "run."
-            if len(orders) == 1
-            else f"The order of the classifiers by {metric_name(metric)} changes with the model or the reliability, so "
-            "it depends on these choices."
-        )
-    return " ".join(filter(None, told))
+    return " ".join(filter(None, [*told, order_over_runs(swept)]))
+
+
+def order_over_runs(swept: Sweep) -> str:
+    """Say whether the order of the classifiers is the same under all models and reliabilities; nothing of one."""
+    if len(swept.runs) < 2 or len(swept.classifiers) < 2:
+        return ""
+    metric = headline_metrics(swept)[0]
+    rankings = swept.rankings(metric)
+    finite = rankings[~np.isinf(rankings["reliability"])]
+    orders = pd.unique((finite if np.isfinite(rankings["reliability"]).any() else rankings)["ranking"])
+    order = f"The order of the classifiers by {metric_name(metric)}"
+    if len(orders) == 1:
+        return f"{order} is the same under the {len(swept.runs)} settings run."
+    return f"{order} changes with the model or the reliability, so it depends on these choices."
 
 
 def _percent(share: float) -> str:

@@ -52,19 +52,23 @@ _SOURCES = (
 )
 
 
-def headline_of_labels(results: xr.Dataset) -> str:
-    """State the first metrics of the best classifiers, and how probably one is better than the next."""
-    best, metrics = best_first(results), _first_metrics(results)
+def headline_of_labels(results: xr.Dataset, *, short: bool = False) -> str:
+    """State the first metrics of the best classifiers, and how probably one is better than the next.
+
+    In short, that is of the best two, without how cases were selected.
+    """
+    best, metrics = best_first(results), first_metrics(results)
     if not metrics:
         return f"{listed(best)} against {truth_in_words(results.attrs)}."
     table = summary(results).set_index(["metric", "classifier"])
     of = f" (positive class: {results.attrs['positive']})" if "positive" in results.attrs else ""
-    numbers = f"Against {truth_in_words(results.attrs)}, {numbers_in_words(results, best)}{of}."
+    shown = best[: 1 if short else MOST_CLASSIFIERS]
+    numbers = f"Against {truth_in_words(results.attrs)}, {numbers_in_words(results, shown)}{of}."
     first, last = (results.attrs.get(name, "") for name in ("selected", "unweighted"))
-    said = " ".join(filter(None, [first, few_in_words(results), numbers, last]))
+    said = numbers if short else " ".join(filter(None, [first, few_in_words(results), numbers, last]))
     compared = [name for name in (metrics[0], _HALVES.get(metrics[0])) if name in metrics]
     whom = "" if "gold" in results.attrs else f" {for_whom(results.attrs)}"
-    for first, second in pairwise(best[:MOST_CLASSIFIERS]):
+    for first, second in pairwise(best[: 2 if short else MOST_CLASSIFIERS]):
         shares = {name: share for name in compared if (share := better(results, name, first, second))}
         if shares:
             by = " and ".join(f"by {metric_name(name)} with probability {share}" for name, share in shares.items())
@@ -87,7 +91,7 @@ def headline_of_labels(results: xr.Dataset) -> str:
 
 def numbers_in_words(results: xr.Dataset, best: Sequence[str]) -> str:
     """State the first metrics of some classifiers; empty if none has a value."""
-    metrics, told = _first_metrics(results)[:_IN_WORDS], []
+    metrics, told = first_metrics(results)[:_IN_WORDS], []
     table, ends = summary(results), ["mean", "total_lower", "total_upper"]
     for name in best[:MOST_CLASSIFIERS] if metrics else ():
         rows = table[table["classifier"] == name].set_index("metric")
@@ -121,7 +125,7 @@ def expert_in_words(results: xr.Dataset, annotations: Annotations) -> str:
     )
 
 
-def _first_metrics(results: xr.Dataset) -> list[str]:
+def first_metrics(results: xr.Dataset) -> list[str]:
     """Order the metrics that have a value: of two classes, those that clinicians read come first."""
     known = [name for name in plain_metrics(results) if results[name].notnull().any()]
     if "positive" not in results.attrs:
@@ -132,7 +136,7 @@ def _first_metrics(results: xr.Dataset) -> list[str]:
 def best_first(results: xr.Dataset) -> list[str]:
     """Order the classifiers by their first metric, the best first."""
     names = [str(name) for name in results["classifier"].values]
-    for metric in _first_metrics(results)[:1]:
+    for metric in first_metrics(results)[:1]:
         values = goodness(results[metric].mean("draw").values, results[metric].attrs)
         names = [names[at] for at in np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")]
     return names
@@ -160,7 +164,7 @@ def metric_rows(results: xr.Dataset, write: Callable[[float, float, float], str]
     rows = []
     for (metric, class_name), own in table.groupby(["metric", "class"], sort=False):
         values = own.set_index("classifier")
-        row = {"metric": metric_name(str(metric)) + _against(results, str(metric)), "class": class_name}
+        row = {"metric": metric_name(str(metric)) + otherwise_against(results, str(metric)), "class": class_name}
         row |= {name: write(*values.loc[name, ["mean", "total_lower", "total_upper"]]) for name in best}
         of_class = results.sel(class_name=class_name, drop=True) if class_name else results
         for first, second in pairwise(best):
@@ -170,7 +174,7 @@ def metric_rows(results: xr.Dataset, write: Callable[[float, float, float], str]
     return found if len(found) and found["class"].any() else found.drop(columns="class", errors="ignore")
 
 
-def _against(results: xr.Dataset, metric: str) -> str:
+def otherwise_against(results: xr.Dataset, metric: str) -> str:
     """Say what a metric is against, if not the truth that the table names."""
     said, truth = results[metric].attrs.get("against"), truth_in_words(results.attrs)
     return "" if said in (None, truth) else f" (against {said})"
@@ -352,7 +356,7 @@ def _groups(results: xr.Dataset, new: str) -> list[Any]:
         return []
     found: list[Any] = [about_few(results)]
     for column in dict.fromkeys(results["group_column"].values.tolist()):
-        for metric in [name for name in _first_metrics(results) if name + SUFFIX in results][:1]:
+        for metric in [name for name in first_metrics(results) if name + SUFFIX in results][:1]:
             inside = results.isel(group=np.flatnonzero(results["group_column"].values == column))
             words = f"{capitalised(metric_name(metric))} by {column}; dotted: all cases"
             found.append({words: partial(plots.metric_by_group, inside, metric)})

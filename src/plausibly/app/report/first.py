@@ -1,0 +1,449 @@
+"""First screens of evaluations: panels of experts, agreement with one, and how far the next classifier is behind."""
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from plausibly.aggregation.registry import find_model
+from plausibly.aggregation.sweeps import Run, Sweep
+from plausibly.app.report._ambiguity import OPEN, SETTLED
+from plausibly.app.report._summary import (
+    accuracy_in_words,
+    alike,
+    certainty_in_words,
+    choice_of_cases,
+    constant_in_words,
+    freed_shape,
+    prior_notes,
+    rests_on,
+)
+from plausibly.app.report.label_metrics import OF_TWO, at_threshold, plain_metrics, truths
+from plausibly.app.report.of_labels import (
+    RESTS_ON,
+    about_few,
+    best_first,
+    better,
+    expert_in_words,
+    first_metrics,
+    headline_of_labels,
+    operating_point,
+    otherwise_against,
+    unusual,
+)
+from plausibly.app.report.tables import checks_failed, headline, headline_metrics, lead
+from plausibly.app.screen import Screen, Table
+from plausibly.base.bootstrap import CI_PROB, holding, interval
+from plausibly.base.errors import PlausiblyError
+from plausibly.base.names import probability_in_words
+from plausibly.data.annotations import Annotations
+from plausibly.evaluation import by_group, summary
+from plausibly.evaluation.cautions import cautions
+from plausibly.evaluation.freed import too_far
+from plausibly.evaluation.summaries import SUFFIX, few_in_words, goodness
+from plausibly.evaluation.truth import truth_in_words
+from plausibly.evaluation.verdicts import SURE, at_other_cut_offs, difference
+from plausibly.metrics.words import capitalised, metric_name
+from plausibly.posterior.says import assumption
+
+PANEL, EXPERT = 5, "another expert"
+_MOST = 4  # columns of numbers
+_APART = 0.01  # by which agreement of fewer cases differs from that of all, if it is said
+_CLOSE = 0.05  # width of an interval below which a further digit says something
+
+
+class Number(NamedTuple):
+    """A value with the ends of its interval, NaN if there is none."""
+
+    mean: float
+    lower: float = np.nan
+    upper: float = np.nan
+
+
+class Column(NamedTuple):
+    """What a column says of every classifier, and of a further expert; with replicates, from which differences are."""
+
+    heading: str
+    numbers: Mapping[str, Number]
+    expert: Number | None = None
+    replicates: Mapping[str, np.ndarray] = {}
+    share: bool = True
+    better: Any = "greater"
+
+
+def percent(number: Number, to: str = "–") -> str:
+    """Write a share in percent with its interval.
+
+    Examples
+    --------
+    >>> percent(Number(0.7712, 0.688, 0.83)), percent(Number(0.99, 0.98, 1.0)), percent(Number(float("nan")))
+    ('77.1 (69–83)', '99.0 (98.0–100.0)', '')
+    """
+    if np.isnan(number.mean):
+        return ""
+    digits = 0 if number.upper - number.lower >= _CLOSE else 1
+    ends = f" ({100 * number.lower:.{digits}f}{to}{100 * number.upper:.{digits}f})"
+    return f"{100 * number.mean:.1f}{'' if np.isnan(number.lower) else ends}"
+
+
+def in_percent(number: Number, of: str = "") -> str:
+    """Write a share, and of what, with its interval in a sentence."""
+    ends = "" if np.isnan(number.lower) else f" ({percent(number, ' to ').partition('(')[2]}"
+    return f"{100 * number.mean:.1f} %{of}{ends}"
+
+
+def plain(number: Number, to: str = "–") -> str:
+    """Write a value with its interval, to as many digits as tell something."""
+    if np.isnan(number.mean):
+        return ""
+    digits = 3 if number.upper - number.lower < _CLOSE else 2
+    ends = f" ({number.lower:z.{digits}f}{to}{number.upper:z.{digits}f})"
+    return f"{number.mean:z.{digits}f}{'' if np.isnan(number.lower) else ends}"
+
+
+def of_panels(panels: xr.Dataset, names: Sequence[str]) -> list[Column]:
+    """Columns of panels of five experts, or of as many as most cases have labels, and of one expert."""
+    size = max(n for n in panels["n"].values.tolist() if n <= PANEL and n % 2)
+    level = panels["human_level"]
+    columns = [_column(panels, "expert_agreement", names, "agrees with an expert", "human_level")]
+    if size > 1:
+        heading = f"as {size} experts decide"
+        columns.insert(0, _column(panels.sel(n=size), "panel_accuracy", names, heading, "human_panel"))
+    return columns if not np.isnan(float(level)) else [one._replace(expert=None) for one in columns]
+
+
+def _column(panels: xr.Dataset, metric: str, names: Sequence[str], heading: str, expert: str) -> Column:
+    def number(of: xr.Dataset, variable: str) -> tuple[Number, np.ndarray]:
+        mean = float(of[variable])
+        drawn = of[f"{variable}_total"].values.ravel() if f"{variable}_total" in of else np.full(1, np.nan)
+        ends = (np.nan, np.nan) if np.isnan(drawn).any() else holding(mean, interval(drawn, CI_PROB))
+        return Number(mean, *map(float, ends)), drawn
+
+    found = {name: number(panels.sel(classifier=name), metric) for name in names}
+    own = {name: values for name, (values, _) in found.items()}
+    return Column(heading, own, number(panels, expert)[0], {name: drawn for name, (_, drawn) in found.items()})
+
+
+def of_metrics(results: xr.Dataset, metrics: Sequence[str], names: Sequence[str]) -> list[Column]:
+    """Columns of metrics that have one value for a classifier."""
+    table = summary(results.sel(classifier=list(names)))
+    columns = []
+    for metric in metrics:
+        rows = table[table["metric"] == metric].set_index("classifier")
+        numbers = {name: Number(*rows.loc[name, ["mean", "total_lower", "total_upper"]]) for name in names}
+        columns.append(
+            Column(
+                metric_name(metric) + otherwise_against(results, metric),
+                numbers,
+                share=False,
+                better=results[metric].attrs.get("better", "greater"),
+            )
+        )
+    return columns
+
+
+def ordered(names: Sequence[str], column: Column, last: Sequence[str] | set[str] = ()) -> list[str]:
+    """Order classifiers by a column, the best first."""
+    values = goodness(np.array([column.numbers[name].mean for name in names]), {"better": column.better})
+    order = [names[at] for at in np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")]
+    return sorted(order, key=lambda name: name in last)
+
+
+def behind(column: Column, first: str, second: str) -> tuple[Number, float]:
+    """How far a classifier is ahead of another, and with which probability."""
+    apart = column.numbers[first].mean - column.numbers[second].mean
+    drawn = [column.replicates.get(name, np.full(1, np.nan)) for name in (first, second)]
+    between = drawn[0] - drawn[1]
+    if np.isnan(between).any():
+        return Number(apart), np.nan
+    ends = holding(apart, interval(between, CI_PROB))
+    return Number(apart, *map(float, ends)), float((between > 0).mean() + (between == 0).mean() / 2)
+
+
+def points(number: Number) -> str:
+    """Write a difference of shares in points."""
+    if np.isnan(number.mean):
+        return ""
+    digits = 0 if number.upper - number.lower >= _CLOSE else 1
+    ends = "" if np.isnan(number.lower) else f" ({100 * number.lower:z.{digits}f} to {100 * number.upper:z.{digits}f})"
+    return f"{100 * number.mean:+.1f}{ends}".replace("-", "\u2212")
+
+
+def table_of(columns: Sequence[Column], order: Sequence[str], apart: Mapping[str, str], title: str) -> Table:
+    """A row for each classifier, and one for a further expert."""
+    rows = []
+    for name in order:
+        cells = [(percent if one.share else plain)(one.numbers[name]) for one in columns]
+        rows.append([name, *cells, *([apart.get(name, "")] if apart else [])])
+    experts = [one.expert or Number(np.nan) for one in columns]
+    known = not all(np.isnan(one.mean) for one in experts)
+    foot = [[EXPERT, *map(percent, experts), *([""] if apart else [])]] if known else []
+    headings = [one.heading + (", %" if one.share else "") for one in columns]
+    headings = ["classifier", *headings, *(["ahead of the next, points"] if apart else [])]
+    return Table(headings, rows, title, foot=foot)
+
+
+def about_panels(panels: xr.Dataset, columns: Sequence[Column]) -> str:
+    """Say what intervals are for, and of which cases panels are."""
+    n, of_all = (panels[name].attrs["n_cases"] for name in ("panel_accuracy", "expert_agreement"))
+    few = f"; panels: of {n:,} of {of_all:,} cases" if n < of_all and len(columns) > 1 else ""
+    return f"{100 * CI_PROB:g} % intervals for new cases{few}"
+
+
+def agreement_sentence(panels: xr.Dataset, columns: Sequence[Column], name: str, agrees: str = " agrees") -> str:
+    """State panels first, then one expert beside how experts agree."""
+    expert, told, of = columns[-1], f"{name}{agrees} with an expert in", " of cases"
+    if len(columns) > 1:
+        number, size = in_percent(columns[0].numbers[name], of), columns[0].heading.split()[1]
+        how = ", and agrees" if agrees == " agrees" else "; its first choice agrees"
+        told, of = f"{name} decides as {size} experts together would in {number}{how} with one expert in", ""
+    told += f" {in_percent(expert.numbers[name], of)}"
+    if expert.expert is None:
+        return f"{told}."
+    read, of_all = (panels[one].attrs["n_cases"] for one in ("expert_agreement_paired", "expert_agreement"))
+    level = f"experts agree with each other in {in_percent(Number(expert.expert.mean))}"
+    if read < of_all:
+        paired = float(panels["expert_agreement_paired"].sel(classifier=name))
+        level += f" of the {read:,} that several have read"
+        if abs(paired - expert.numbers[name].mean) >= _APART:
+            level += f" ({name} there: {in_percent(Number(paired))})"
+    return f"{told}; {level}."
+
+
+def ahead_sentence(apart: Number, share: float, first: str, second: str) -> str:
+    """State the difference to the next classifier."""
+    if apart.mean == 0:
+        return f"{first} and {second} are level."
+    by = f"{first} is ahead of {second} by {points(Number(abs(apart.mean)))[1:]} points"
+    if np.isnan(share):
+        return f"{by}."
+    by += points(apart)[len(points(Number(apart.mean))) :]
+    sure = f"with probability {probability_in_words(share)}"
+    return f"{by}, better {sure}." if share >= SURE else f"{by}: which is better is open (better {sure})."
+
+
+def of_sweep(swept: Sweep, *, named: bool = False, metrics: Sequence[str] = (), agrees: str = " agrees") -> Screen:
+    """Say what a sweep has to say on one screen, under the run that represents all.
+
+    Parameters
+    ----------
+    swept
+        Results of :func:`plausibly.sweep`.
+    named
+        Whether the model was named, whose accuracy then comes first, as published.
+    metrics
+        Metrics that were asked for, which come first.
+    agrees
+        What classifiers do.
+    """
+    run, names = lead(swept), swept.classifiers
+    if not names:
+        return _of_cases(swept)
+    seen, metric = checks_failed(swept, "ceiling"), headline_metrics(swept)[0]
+    known = metric.endswith("accuracy")
+    columns = [] if swept.panels is None else of_panels(swept.panels, names)
+    rows = {row["classifier"]: row for row in headline(swept, [run]).to_dict("records")}
+    numbers = {
+        name: Number(np.nan)
+        if name in seen
+        else Number(*(row[f"{metric}_{column}"] for column in ("mean", "total_lower", "total_upper")))
+        for name, row in rows.items()
+    }
+    accuracy = [Column("accuracy" if metric == "top1_accuracy" else metric_name(metric), numbers)] if known else []
+    results = truths(swept)[0] if "withheld" in run.results.attrs and truths(swept) else run.results
+    one_valued = [name for name in metrics if name in plain_metrics(results)]
+    asked = of_metrics(results, one_valued[: _MOST - 1], names)
+    first = asked + (accuracy + columns if named or not columns else columns + accuracy)
+    if not asked and "positive" in results.attrs:  # how well it tells the two apart
+        beside = [name for name in OF_TWO[:3] if name in plain_metrics(results)]
+        one_valued = beside[: _MOST - len(first)]
+        first = [*first, *of_metrics(results, one_valued, names)]
+    first = first[:_MOST]
+    order = ordered(list(rows), first[0], seen) if first else list(rows)
+    # The difference is by the number that decides: of panels, of one expert, or of the model that was named.
+    lead_column = first[0] if first else None
+    apart, shares = {}, {}
+    for one, other in pairwise(order):
+        if lead_column is not None and lead_column.replicates:
+            apart[one], shares[one] = behind(lead_column, one, other)
+        elif lead_column in accuracy and not {one, other} & seen:
+            row = difference(run.results, metric, one, other)
+            apart[one] = Number(*(float(row[column]) for column in ("mean", "total_lower", "total_upper")))
+            shares[one] = float(row["total_probability_better"])
+    shown = {name: points(number) for name, number in apart.items()} if len(first) < _MOST else {}
+    table = table_of(first, order, shown, _title(swept, run, columns, first, results, one_valued))
+    told = []
+    best = order[0]
+    if named and known and best not in seen:
+        told.append(f"{accuracy_in_words(swept, rows[best], metric, run)}.")
+    elif asked:
+        told.append(_metric_sentence(asked[0], best, results))
+    if columns and swept.panels is not None:
+        told.append(agreement_sentence(swept.panels, columns, best, agrees))
+    if best in seen:
+        told.append(f"Its accuracy is not stated: {best} may have seen these labels.")
+    if best in apart:
+        told.append(ahead_sentence(apart[best], shares[best], *order[:2]))
+    elif asked and len(order) > 1:
+        told.append(_by_metric(results, one_valued[0], *order[:2]))
+    return Screen(" ".join(filter(None, told)), table, list(notes_of(swept, order)), "metrics.csv")
+
+
+def model_in_words(run: Run) -> str:
+    """Name a model as people would.
+
+    The first words of its file say what it is called; a user's own has the name that it was given.
+    """
+    base, *options = run.model.split(":")
+    with suppress(PlausiblyError):
+        said = (getattr(inspect.getmodule(find_model(base).program), "__doc__", "") or "").partition(":")[0]
+        base = said.replace(" for partial rankings", "").replace("-", "–") or base
+    prior = {"class_prior=predictions": "informed by predictions", "class_prior=learned": "with a prior learned here"}
+    how = [prior.get(option, option) for option in options]
+    how += [] if np.isnan(run.reliability) or run.reliability == 1 else [f"reliability {run.reliability:g}"]
+    return ", ".join([base, *how])
+
+
+def _metric_sentence(column: Column, name: str, results: xr.Dataset) -> str:
+    of = f" (positive class: {results.attrs['positive']})" if "positive" in results.attrs else ""
+    value = plain(column.numbers[name], " to ")
+    return f"Against {truth_in_words(results.attrs)}, {name} has {column.heading} {value}{of}." if value else ""
+
+
+def _by_metric(results: xr.Dataset, metric: str, first: str, second: str) -> str:
+    share = better(results, metric, first, second)
+    if not share:
+        return ""
+    words = share.replace(">", "above ").replace("<", "below ")
+    return f"{first} is better than {second} by {metric_name(metric)} with probability {words}."
+
+
+def _title(
+    swept: Sweep,
+    run: Run,
+    columns: Sequence[Column],
+    first: Sequence[Column],
+    results: xr.Dataset,
+    asked: Sequence[str],
+) -> str:
+    told = about_panels(swept.panels, columns) if columns and swept.panels is not None else ""
+    of_accuracy, which = any(one.heading == "accuracy" for one in first), "metrics" if asked else ""
+    if not which and not of_accuracy:
+        return capitalised(told)
+    against = f"{which or 'accuracy'}: against {truth_in_words(results.attrs)}"
+    against += f", by {model_in_words(run)}" if "truth" not in results.attrs else ""
+    if asked and "positive" in results.attrs:
+        against += f"; positive: {results.attrs['positive']}{at_threshold(results) if operating_point(results) else ''}"
+    return capitalised("; ".join(filter(None, [told, against])))
+
+
+def notes_of(swept: Sweep, order: Sequence[str]) -> Iterator[str]:
+    """Say what limits a result, the worst first."""
+    run = lead(swept)
+    yield from _bounds(swept, order[0])
+    yield from cautions(swept.annotations, run.results, swept.checks)
+    if swept.panels is not None and (told := constant_in_words(swept.panels)):
+        yield told
+    yield from choice_of_cases(swept)
+    if len(order) > 1 and (told := at_other_cut_offs([*truths(swept), run.results][0], *order[:2])):
+        yield told
+    yield from filter(None, map(too_far, [*freed_shape(swept, run).values()][:1]))
+    yield from groups_of(run.results)
+    results = truths(swept)[0] if truths(swept) else run.results
+    yield from map(capitalised, unusual(results)[:1])
+    if told := rests_on(run):
+        yield told
+    yield from prior_notes(alike(swept.runs, run)[:1])
+    if "assumes" in run.attrs:
+        yield f"{run.label} assumes {assumption(run.attrs)}"
+
+
+def groups_of(results: xr.Dataset) -> Iterator[str]:
+    """Say between which values the first metric lies over groups of cases."""
+    if "group" not in results.coords:
+        return
+    metrics = [str(name) for name in results.data_vars if f"{name}{SUFFIX}" in results]
+    metrics = [name for name in metrics if results[name].dims == ("classifier", "draw")]
+    for column in dict.fromkeys(results["group_column"].values.tolist()):
+        inside = results.isel(group=np.flatnonzero(results["group_column"].values == column))
+        plain_first = sorted(metrics, key=lambda name: name.startswith("top"))
+        for metric in plain_first[:1]:
+            table = by_group(inside, metric).dropna(subset="mean")
+            own = table[table["classifier"] == table["classifier"].iloc[0]] if len(table) else table
+            if not len(own):
+                continue
+            worst, best = own.loc[own["mean"].idxmin()], own.loc[own["mean"].idxmax()]
+            ends = [f"{row['mean']:.2f} ({row['group']}, {row['n_cases']:,} cases)" for row in (worst, best)]
+            few = f" {about_few(inside)}" if own["few"].any() else ""
+            yield (
+                f"By {column}, {metric_name(metric)} of {own['classifier'].iloc[0]} goes from {ends[0]} to {ends[1]}: "
+                f"groups.csv has the others.{few}"
+            )
+
+
+def _bounds(swept: Sweep, name: str) -> Iterator[str]:
+    ends = ("top1_accuracy_lower_bound", "top1_accuracy_upper_bound")
+    withheld = next((run.results for run in swept.runs if ends[0] in run.results), None)
+    if withheld is None:
+        return
+    least, most = (float(withheld[end].sel(classifier=name)) for end in ends)
+    if not np.isnan(least):
+        yield f"The accuracy of {name} may be anything between {100 * least:.1f} % and {100 * most:.1f} %."
+
+
+def _of_cases(swept: Sweep) -> Screen:
+    """Say how certain cases are, where there are no classifiers."""
+    rows = []
+    for run in swept.runs:
+        certainty = run.results["annotation_certainty_1"].values
+        counted = [f"{int(share.sum()):,}" for share in (certainty >= SETTLED, certainty < OPEN)]
+        rows.append([run.label, f"{certainty.mean():.3f}", *counted])
+    table = Table(
+        ["model", "mean certainty", "certain cases", "open cases"],
+        rows,
+        "Certainty: largest share of draws that agree on which class is the most plausible; certain from 0.95, open "
+        "below 0.5",
+    )
+    run = lead(swept)
+    notes = list(prior_notes(alike(swept.runs, run)[:1]))
+    return Screen(certainty_in_words(swept, run), table, notes, "certainty.csv")
+
+
+def of_labels(
+    results: xr.Dataset, panels: xr.Dataset | None, annotations: Annotations, metrics: Sequence[str], over: str = ""
+) -> Screen:
+    """Say what an evaluation without a model has to say on one screen.
+
+    Parameters
+    ----------
+    results
+        Result of :func:`plausibly.evaluate` against labels.
+    panels
+        Result of :func:`plausibly.evaluation.panels`; None where the truth is gold labels.
+    annotations
+        Annotations that the results are of.
+    metrics
+        Metrics that were asked for; by default those that are read first.
+    over
+        Which cases the numbers are about, if not all.
+    """
+    names = best_first(results)
+    known = [name for name in metrics if name in plain_metrics(results)] or first_metrics(results)
+    columns = of_metrics(results, known[:_MOST], names)
+    told = [results.attrs.get("selected"), few_in_words(results), headline_of_labels(results, short=True)]
+    if panels is not None:
+        told.append(agreement_sentence(panels, of_panels(panels, names)[-1:], names[0]))
+    notes = [constant_in_words(panels) if panels is not None else "", expert_in_words(results, annotations)]
+    notes += [results.attrs.get("unweighted", ""), *groups_of(results), *map(capitalised, unusual(results)[:2])]
+    notes += [RESTS_ON if panels is not None else ""]
+    title = f"Against {truth_in_words(results.attrs)}{over}"
+    if any(not np.isnan(number.lower) for one in columns for number in one.numbers.values()):
+        title += f", with {100 * CI_PROB:g} % intervals for new cases like these"
+    if "positive" in results.attrs:
+        title += f"; positive: {results.attrs['positive']}{at_threshold(results) if operating_point(results) else ''}"
+    table = table_of(columns, names, {}, title) if columns else None
+    return Screen(" ".join(filter(None, told)), table, [*filter(None, notes)], "metrics.csv")

@@ -1,0 +1,213 @@
+"""A first screen: one table, a verdict, what limits it, and where the rest is, in 25 lines of 80 columns.
+
+Every command puts its result into a :class:`Screen`. :func:`layout` makes lines of it, for any width: nothing is cut,
+long names are shortened in their middle, sentences break between words, and the table has as many rows as the other
+lines leave.
+"""
+
+import html
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from rich.cells import cell_len
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LINES, WIDTH = 25, 80  #: of a screen, and of one that is no terminal
+_NOTES = 4
+_FEWEST, _LEAST = 4, 6  # rows of a table, and characters of a name
+_LONGEST = 60  # characters of a word in a sentence, so that options stay whole
+_GAP = "  "
+
+
+class Table(NamedTuple):
+    """A table of text: the first `n_left` columns, or those at the places `left`, are aligned left, numbers right."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    title: str = ""
+    n_left: int = 1
+    left: tuple[int, ...] = ()
+    foot: Sequence[Sequence[str]] = ()  #: rows that are shown however many others there are
+
+    @classmethod
+    def of(cls, frame: "pd.DataFrame", digits: str = ".3f", title: str = "", **formats: str) -> "Table":
+        """Lay out a data frame: numbers with `digits`, or in the format of their column; what is unknown stays empty.
+
+        Columns of text must be first.
+        """
+        columns = [[cell(value, formats.get(str(name), digits)) for value in frame[name]] for name in frame]
+        n_left = sum(frame[name].dtype.kind not in "iufb" for name in frame)
+        return cls(list(map(str, frame)), list(zip(*columns, strict=True)), title, max(n_left, 1))
+
+
+def cell(value: object, digits: str = ".3f") -> str:
+    """Value of a table as text; nothing for what is unknown."""
+    if isinstance(value, float | np.floating):
+        return "" if np.isnan(value) else format(value, digits)
+    return f"{value:,}" if isinstance(value, int | np.integer) and not isinstance(value, bool) else str(value)
+
+
+def with_interval(mean: float, lower: float = np.nan, upper: float = np.nan, missing: str = "") -> str:
+    """Value with its interval, if it has one; NaN as `missing`."""
+    interval = "" if np.isnan(lower) else f" ({lower:z.3f}–{upper:z.3f})"
+    return missing if np.isnan(mean) else f"{mean:z.3f}{interval}"
+
+
+class Screen(NamedTuple):
+    """What a result has to say, in the order in which it is read."""
+
+    headline: str  #: the verdict, with its number, its interval and its truth
+    table: Table | None = None
+    notes: Sequence[str] = ()  #: what limits the verdict and what to do, the worst first
+    more: str = ""  #: file with all rows
+
+    def _repr_html_(self) -> str:
+        """The same in a notebook."""
+        parts = []
+        if self.table is not None:
+            rows = [("th", self.table.columns), *(("td", row) for row in (*self.table.rows, *self.table.foot))]
+            cells = ("".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row) for tag, row in rows)
+            parts.append(f"<table><caption>{html.escape(self.table.title)}</caption>")
+            parts += [f"<tr>{row}</tr>" for row in cells] + ["</table>"]
+        parts.append(f"<p><strong>{html.escape(self.headline)}</strong></p>")
+        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
+        return "".join(parts) + (f"<ul>{notes}</ul>" if notes else "")
+
+
+def layout(screen: Screen, width: int = WIDTH, most: int = LINES, where: str = "") -> Iterator[str]:
+    """Lines of a screen: of the table, the headline and as many notes as there is room for.
+
+    Parameters
+    ----------
+    screen
+        What to show.
+    width
+        Columns of the terminal.
+    most
+        Lines to fill at most; a headline and the worst note are shown in any case.
+    where
+        File, or option, that has the notes that are left out.
+
+    Examples
+    --------
+    >>> rows = [("A", "77 % (69 to 83)"), ("dermatologist-assistant-v2", "73 % (64 to 80)")]
+    >>> screen = Screen("A is better than the next.", Table(("model", "agrees"), rows), ["Cases are few: add some."])
+    >>> for line in layout(screen, 32):
+    ...     print(line)
+    model                     agrees
+    ────────────────────────────────
+    A                 77 % (69 to 83)
+    dermat…ant-v2     73 % (64 to 80)
+    <BLANKLINE>
+    A is better than the next.
+    Note: Cases are few: add some.
+    """
+    verdict = list(paragraph(screen.headline, width))
+    notes = [list(paragraph(f"Note: {note}", width)) for note in dict.fromkeys(screen.notes)]
+    left = most - len(verdict) - sum(map(len, notes[:1])) - (len(notes) > 1)
+    if screen.table is not None and (len(screen.table.rows) or len(screen.table.foot)):
+        lines = list(_table(screen.table, width, left - 1, screen.more or where))
+        yield from lines
+        yield ""
+        left -= len(lines) + 1
+    yield from verdict
+    shown = notes[:1]
+    for note in notes[1:]:
+        if len(shown) < _NOTES and len(note) <= left:
+            shown.append(note)
+            left -= len(note)
+    for note in shown:
+        yield from note
+    if len(notes) > len(shown):
+        n = len(notes) - len(shown)
+        yield f"{n} more note{'s' * (n > 1)}: {where}."
+
+
+def paragraph(text: str, width: int = WIDTH, longest: int = _LONGEST) -> list[str]:
+    """Break a sentence between words; those of more than `longest` characters are shortened in their middle."""
+    words = " ".join(middle(word, longest) for word in text.split())
+    return wrap(words, width, break_long_words=False, break_on_hyphens=False)
+
+
+def middle(text: str, longest: int) -> str:
+    """Shorten a name in its middle.
+
+    Examples
+    --------
+    >>> middle("dermatologist-assistant-v2", 16)
+    'dermatol…tant-v2'
+    """
+    if cell_len(text) <= longest:
+        return text
+    half = (longest - 1) // 2
+    return f"{text[: longest - 1 - half]}…{text[len(text) - half :] if half else ''}"
+
+
+def _table(table: Table, width: int, most: int, where: str) -> Iterator[str]:
+    """Lines of a table; of too many rows the first, and how many more there are."""
+    names = [one.replace("_", " ") for one in table.columns]
+    aligned = {*(table.left or range(table.n_left))}
+    rows = [[str(cell) for cell in row] for row in (*table.rows, *table.foot)]
+    widths = _widths(names, rows, width, aligned)
+    head = [wrap(name, one) or [""] for name, one in zip(names, widths, strict=True)]
+    yield from paragraph(table.title, width) if table.title else ()
+    deep = max(map(len, head))
+    lines = [_line([[""] * (deep - len(cell)) + cell for cell in head], at, widths, aligned) for at in range(deep)]
+    yield from lines
+    yield "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
+    left = most - len(lines) - 1 - (len(paragraph(table.title, width)) if table.title else 0)
+    printed = []
+    for row in rows:
+        cells = [_cell(cell, one) for cell, one in zip(row, widths, strict=True)]
+        deep = max(map(len, cells))
+        cells = [cell + [""] * (deep - len(cell)) for cell in cells]
+        printed.append([_line(cells, at, widths, aligned) for at in range(deep)])
+    body, foot = printed[: len(table.rows)], printed[len(table.rows) :]
+    left -= sum(map(len, foot))
+    shown = len(body)
+    while shown > _FEWEST and sum(map(len, body[:shown])) + (shown < len(body)) > left:
+        shown -= 1
+    for row in (*body[:shown], *foot):
+        yield from row
+    if others := len(body) - shown:
+        yield f"{others:,} more row{'s' * (others > 1)}: {where}."
+
+
+def _widths(names: Sequence[str], rows: Sequence[Sequence[str]], width: int, left: set[int]) -> list[int]:
+    """Widths of columns: as wide as their cells, or as the words of their headings, and narrower as needed."""
+    room = width - len(_GAP) * (len(names) - 1)
+    columns = list(zip(*rows, strict=True))
+    widths = [
+        max([*map(cell_len, of), *map(cell_len, name.split()), 1]) for name, of in zip(names, columns, strict=True)
+    ]
+    least = [
+        max(map(cell_len, " ".join([name, *of]).split()), default=1) for name, of in zip(names, columns, strict=True)
+    ]
+    least = [min(one, _LEAST) if at in left else one for at, one in enumerate(least)]
+    while sum(widths) > room:
+        spare = [one - fewest for one, fewest in zip(widths, least, strict=True)]
+        widest = int(np.argmax([one if more > 0 else 0 for one, more in zip(widths, spare, strict=True)]))
+        if spare[widest] <= 0:
+            break
+        widths[widest] -= 1
+    for at, name in enumerate(names):  # headings in one line, where there is room
+        widths[at] += max(0, min(cell_len(name) - widths[at], room - sum(widths)))
+    return widths
+
+
+def _cell(text: str, width: int) -> list[str]:
+    """Lines of a cell."""
+    lines = wrap(text, width, break_long_words=False, break_on_hyphens=False) if cell_len(text) > width else [text]
+    return [middle(line, width) for line in lines] or [""]
+
+
+def _line(cells: Sequence[Sequence[str]], at: int, widths: Sequence[int], left: set[int]) -> str:
+    padded = []
+    for number, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+        blank = " " * (width - cell_len(cell[at]))
+        padded.append(cell[at] + blank if number in left else blank + cell[at])
+    return _GAP.join(padded).rstrip()

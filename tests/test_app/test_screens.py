@@ -1,0 +1,126 @@
+"""First screens: 25 lines of 80 columns, nothing cut, the number that decides first."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from plausibly.app.report.first import of_sweep
+from plausibly.app.screen import LINES, WIDTH, Screen, Table, layout, middle
+from tests import worlds
+from tests.test_app.test_cli.run import plausibly
+
+
+def fits(lines, most=LINES):
+    """Whether lines fit a terminal, and no cell ends with what was cut."""
+    lines = list(lines)
+    assert len(lines) <= most, "\n".join(lines)
+    assert [line for line in lines if len(line) > WIDTH] == []
+    assert not re.search(r"\w…( {2,}|$)", "\n".join(lines), re.MULTILINE), lines
+    return "\n".join(lines)
+
+
+def test_long_names_many_rows_and_long_sentences_fit():
+    rows = [(f"a-very-long-name-of-the-classifier-number-{i}", *["84.3 (75–90)"] * 4) for i in range(30)]
+    foot = [("another expert", *["55.5 (50–61)"] * 4)]
+    heads = ("classifier", "as 5 experts decide, %", "agrees with an expert, %", "accuracy, %", "ahead, points")
+    notes = [f"{word} " * 40 for word in ("first", "second", "third", "fourth", "fifth")]
+    screen = Screen("A is better than B. " * 8, Table(heads, rows, "94 % intervals", foot=foot), notes, "metrics.csv")
+    text = fits(layout(screen, where="report.html"))
+    assert "another expert" in text
+    assert re.search(r"\d+ more rows: metrics.csv", text)
+    assert "Note: first" in text
+    assert re.search(r"\d more notes: report.html", text)
+    assert text.index("better than") < text.index("Note:")
+    for width in (50, 60, 200):
+        assert max(map(len, layout(screen, width))) <= width
+    assert middle("abcdefghij", 5) == "ab…ij"
+    assert "fifth" not in text
+
+
+@pytest.mark.parametrize("name", ["swept_labels", "swept_labels_of_three", "marked"])
+@pytest.mark.parametrize("named", [True, False])
+def test_panels_come_before_one_expert_and_accuracy_unless_a_model_was_named(name, named):
+    swept = getattr(worlds, name)()
+    screen = of_sweep(swept, named=named)
+    fits(layout(screen, where="report.html"))
+    heads = [head for head in screen.table.columns[1:] if not head.startswith("ahead")]
+    places = [next((at for at, head in enumerate(heads) if part in head), 9) for part in ("experts", "an exp", "accur")]
+    assert places[:2] == sorted(places[:2])
+    assert (places[2] == 0) is named
+    assert len(screen.table.columns) <= 5
+    told = screen.headline
+    if not named:
+        assert "experts together would" in told
+        assert told.index("experts together would") < told.index("with one expert in") < told.index(" ahead of ")
+    assert len(screen.notes) >= 0
+    assert "<td>" in screen._repr_html_()
+
+
+def screen_of(*words, most=LINES, status=0):
+    """What a command prints on a terminal of 80 columns, where it fits."""
+    found = plausibly(*words, width=WIDTH)
+    assert found.exit_code == status, found.output
+    return fits(found.stdout.splitlines(), most)
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    """Files of a simulated study, in a folder of their own."""
+    worlds.write_study(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return ["--predictions", "A=predictions-A.csv", "--predictions", "B=predictions-B.csv"]
+
+
+def test_evaluate(study):
+    given = ["evaluate", "annotations.json", *study, "--quick"]
+    text = screen_of(*given, "--k", 1, "--draws", 20, "--model", "prirn@10", "--model", "irn")
+    assert "report.html" not in text
+    assert "Wrote metrics.csv" in text
+    text = screen_of(*given, "--truth", "annotator", "--metrics", "accuracy")
+    assert text.index("accuracy") < text.index("Wrote")
+
+
+@pytest.fixture
+def labels(tmp_path, monkeypatch):
+    """Labels by three annotators, what two models say of the cases, and outcomes of systems."""
+    monkeypatch.chdir(tmp_path)
+    random = np.random.default_rng(0)
+    truth = random.integers(1, 6, 40)
+    noisy = {name: np.clip(truth + random.integers(-1, 2, 40), 1, 5) for name in ("ann", "bob", "cy", "A", "B")}
+    rows = [f"case {i},{who},{noisy[who][i]},{'ns'[i % 2]}" for i in range(40) for who in ("ann", "bob", "cy")]
+    Path("labels.csv").write_text("\n".join(["case,annotator,label,site", *rows]))
+    for name in "AB":
+        Path(f"{name}.csv").write_text("\n".join(["case,label", *(f"case {i},{noisy[name][i]}" for i in range(40))]))
+    outcomes = [
+        f"s{s},q{i},{who},{random.random() < 0.5 + s / 10:d}" for s in range(3) for i in range(40) for who in "pj"
+    ]
+    Path("outcomes.csv").write_text("\n".join(["system,case,rater,outcome", *outcomes]))
+    return ["--predictions", "A=A.csv", "--predictions", "B=B.csv"]
+
+
+def test_commands_on_labels(labels):
+    text = screen_of("judge", "labels.csv", *labels, "--model", "none", "--replicates", 50)
+    assert text.index("closeness") < text.index("stand in for")
+    screen_of("judge", "labels.csv", *labels[:2], "--model", "none", "--replicates", 50, "--by", "site", "--out", "out")
+    text = screen_of("discrepancy", "labels.csv", *labels, "--replicates", 50, "--by", "site")
+    assert "A is at Δ = " in text
+    text = screen_of("agreement", "labels.csv", "--replicates", 20)
+    assert "ordinal" in text
+    screen_of("reliability", "labels.csv", "--replicates", 20, "--out", "out")
+    text = screen_of("systems", "outcomes.csv", "--people", "p", "--replicates", 200, "--out", "out")
+    assert "has the highest" in text
+
+
+def test_commands_on_posteriors(study):
+    screen_of("aggregate", "annotations.json", "--model", "prirn@30", "--draws", 50, "--out", "p.nc")
+    text = screen_of("compare", "p.nc", *study, "--replicates", 50)
+    assert text.index("P(better)") < text.index("Most probable ranking" if "Most" in text else "anking by")
+    screen_of("check", "p.nc", "--replicates", 20)
+    screen_of("diagnose", "p.nc")
+    screen_of("plan", "p.nc", *study[:2], "--budget", 10)
+    screen_of("conformal", "annotations.json", *study, "--splits", 2)
+    screen_of("sweep", "annotations.json", *study, "--model", "prirn@10,30", "--draws", 20, "--k", 1)
+    screen_of("audit", "annotations.json", *study)
+    screen_of("simulate", "--cases", 12, "--classes", 6, "--out", "sim", most=12)
