@@ -100,8 +100,8 @@ def layout(screen: Screen, width: int = WIDTH, most: int = LINES, where: str = "
     ...     print(line)
     model                     agrees
     ────────────────────────────────
-    A                 77 % (69 to 83)
-    dermat…ant-v2     73 % (64 to 80)
+    A                77 % (69 to 83)
+    dermato…tant-v2  73 % (64 to 80)
     <BLANKLINE>
     A is better than the next.
     Note: Cases are few: add some.

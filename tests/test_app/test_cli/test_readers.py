@@ -20,8 +20,7 @@ def files(tmp_path):
     return tmp_path
 
 
-def test_the_first_screen_and_the_files_are_of_the_function(files, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
+def test_the_first_screen_and_the_files_are_of_the_function(files):
     words = ["readers", files / "readers.csv", "--predictions", f"A={files / 'A.csv'}", "--gold", files / "gold.csv"]
     out = files / "out"
     shown = succeed(*words, "--margin", 0.1, "--out", out).output
@@ -29,7 +28,9 @@ def test_the_first_screen_and_the_files_are_of_the_function(files, monkeypatch):
     assert expected.understood in shown
     assert expected.verdict() in shown
     assert "cannot be known from 3" in shown
-    assert sum(-(-len(line) // 80) for line in shown.replace(str(out), "out").splitlines()) <= 25
+    shown = plausibly(*words, "--margin", 0.1, width=80).stdout.splitlines()
+    assert len(shown) <= 25
+    assert max(map(len, shown)) <= 80
     names = ["by_reader.csv", "comparisons.csv", "means.csv", "plan.csv", "readers.html", "roc.png"]
     assert sorted(path.name for path in out.glob("[!.]*")) == names
     for name, frame in {

@@ -50,8 +50,8 @@ def say(text: str, *, stderr: bool = False) -> None:
     """Print sentences, broken between words; commands and paths stay whole, as they are to be copied."""
     for line in text.splitlines():
         told = in_options(line, None if "plausibly " in line else PARAMETERS.get())
-        whole = line.startswith("plausibly ")
-        for part in [told] if whole else paragraph(told, console().width, _LONGEST):
+        whole = line.lstrip().startswith("plausibly ")
+        for part in [told] if whole else paragraph(told, console().width, _LONGEST) or [""]:
             print_line(part, stderr=stderr)
 
 

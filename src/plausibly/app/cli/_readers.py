@@ -12,14 +12,13 @@ from plausibly.app import plots
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
-from plausibly.app.cli._output import ScreenTable, check_answers, say
+from plausibly.app.cli._output import check_answers, say
 from plausibly.app.report import readers_report
+from plausibly.app.screen import Screen, Table
 from plausibly.base.bootstrap import CI_PROB, REPLICATES
-from plausibly.base.names import many
 from plausibly.metrics.words import metric_name
 
 REPORT = "readers.html"
-_NOTES, _ROWS = 3, 6  # shown on the screen
 
 
 @dataclass
@@ -106,31 +105,27 @@ def readers(
     sources: dict[str, Any] = {"readers": options.shown_files(data.labels)}
     sources |= {} if gold is None else {"gold labels": str(gold)}
     sources |= {f"predictions {name}": path for name, path in files.items()}
-    output.publish(_shown(result), _files(result, sources))
-    say(result.verdict())
     if not output.quiet:
-        for note in result.notes[:_NOTES]:
-            say(note)
-        if output.out is None:
-            say("--out FOLDER writes a page, every reader, an ROC figure and the size of the next study.")
+        say(result.understood)
+    screen = Screen(result.verdict(), _table(result), result.notes, "comparisons.csv")
+    output.publish(screen, _files(result, sources), kept=2 * len(result.comparisons) if require else 0)
     if require:
         passed = {one.name: result.passes(one) for one in result.comparisons if one.second}
         answers = {name: "yes" if yes else "not shown" for name, yes in passed.items()}
         check_answers((name, require, answer, f"margin {result.margin:g}") for name, answer in answers.items())
 
 
-def _shown(result: ReaderStudy) -> Iterator[ScreenTable | str]:
-    yield result.understood
+def _table(result: ReaderStudy) -> Table:
+    """A row for each comparison, or for each mean where nothing is compared."""
     alone, rows = not result.comparisons[0].second, []
-    for one, row in zip(result.comparisons[:_ROWS], result.table.to_dict("records"), strict=False):
+    for one, row in zip(result.comparisons, result.table.to_dict("records"), strict=True):
         ends = "" if np.isnan(row["lower"]) else f" ({row['lower']:z.3f} to {row['upper']:z.3f})"
         sides = one.first if alone else f"{one.first} {row['first']:.3f}, {one.second} {row['second']:.3f}"
         cells = sides, f"{row['effect']:z.3f}{ends}", _p(row["p"]), _p(row["p_noninferior"])
         rows.append(cells[: 2 if alone else 4])
     name, width = metric_name(result.figure.name), f"({100 * result.ci_prob:g} %)"
     columns = (name, f"mean {width}") if alone else (name, f"difference {width}", "p", f"p worse by {result.margin:g}")
-    more = len(result.comparisons) - len(rows)
-    yield ScreenTable(f"{many(more, 'more comparison')} with --out" if more else "", columns, rows, left=(name,))
+    return Table(columns, rows)
 
 
 def _p(value: float) -> str:

@@ -149,9 +149,10 @@ def _screen(result: Systems) -> Screen:
     title = f"{capitalised(result.quantity)}, by {result.by} ({100 * result.ci_prob:g} % intervals for new cases)"
     table = Table(("system", result.outcomes.quantity, "P(best)", "rank"), rows, title)
     limits = result.notes[len(result.cautions) :]  # the cautions are said as warnings
-    notes = [*result.advice[:1], *limits, *(words for words in result.summary if words not in result.cautions)]
-    notes = [words for words in dict.fromkeys(notes) if words != result.headline]
-    return Screen(result.headline, table, notes, REPORT)
+    further = [words for words in result.summary if words not in (*result.cautions, result.headline)]
+    agrees = [words for words in further if " agrees with people in " in words]
+    notes = [*limits[:2], *agrees[:1], *result.advice[:1], *further]
+    return Screen(result.headline, table, list(dict.fromkeys(notes)), REPORT)
 
 
 def _files(result: Systems, sources: dict[str, str]) -> Iterator[tuple[str, Any]]:
