@@ -179,7 +179,7 @@ def test_classes_scores_gold_of_some_cases_and_functions_fit_together():
         table(words), {"A": by_case(scores[0])}, gold, metric="accuracy", model_threshold=0.75, positive="ill"
     )
     assert result.table["first"].item() == pytest.approx(np.mean((truth == decisions[0])[1:-1]))
-    assert "2 without gold" in result.understood
+    assert "2 more left out" in result.understood
     same = reader_study(table(decisions[1:]), {"A": by_case(decisions[0])}, by_case(truth), metric=right)
     named = reader_study(table(decisions[1:]), {"A": by_case(decisions[0])}, by_case(truth), metric="accuracy")
     numbers = ["effect", "se", "df", "first", "second"]
@@ -249,6 +249,9 @@ def test_a_coin_a_constant_and_perfect_readers_get_no_yes():
     assert "Always answering 0" in result.notes[0]
     scored = reader_study(table(seen), {"never": never, "coin": coin}, by_case(truth))
     assert [scored.answer(one) for one in scored.comparisons] == ["worse", "worse"]
+    unfair = reader_study(table(seen), {"sure": by_case(truth + random.random(200) / 2)}, by_case(truth))
+    assert [unfair.answer(one) for one in unfair.comparisons] == ["cannot tell"]
+    assert "AUROC is higher for that alone" in unfair.notes[0]
     perfect = reader_study(table(np.array([truth] * 5)), {"A": by_case(truth)}, by_case(truth))
     assert perfect.table[["lower", "upper", "p", "p_noninferior"]].isna().all(axis=None)
     assert perfect.answer(perfect.comparisons[0]) == "cannot tell"

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -71,8 +72,8 @@ class Study:
         Answers of models (case,) by name.
     positive, classes
         The positive class, if there are two kinds, and all classes.
-    n_without_gold
-        Number of cases that were left out because they have no gold label.
+    n_left_out
+        Number of cases that were left out because they have no gold label, or no reader.
     """
 
     cases: np.ndarray
@@ -85,7 +86,7 @@ class Study:
     models: Mapping[str, Answers]
     positive: str | None
     classes: list[str]
-    n_without_gold: int
+    n_left_out: int
 
     @property
     def read(self) -> np.ndarray:
@@ -119,6 +120,11 @@ def read_study(
     clusters: Any,
 ) -> Study:
     """Read a study; raises PlausiblyError if something does not fit."""
+    for name, value in (("threshold", threshold), ("model_threshold", model_threshold)):
+        if value is not None and (
+            isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(float(value))
+        ):
+            raise ArgumentError(f"{name} must be a number, but {value!r} was given: name the least positive score.")
     columns = [*column_names(clusters, conditions)]
     labels = Labels.of(readers, columns=columns, optional=(CONDITION,), repeats="readings")
     if labels.numbered:
@@ -147,7 +153,6 @@ def read_study(
     if gold is not None:
         codes = _values(found.values, classes, positive if binary else None, "gold", None)[0]
         truth = _placed(codes, found.case, (n,))[own]
-        _check_truth(truth, binary, positive, figure)
     elif given.decisions is None:
         raise ArgumentError(
             "without gold labels the readers are the truth, but they gave scores: name the least score that is "
@@ -175,7 +180,7 @@ def read_study(
         models=models,
         positive=positive if binary else None,
         classes=classes,
-        n_without_gold=n - len(own),
+        n_left_out=n - len(own),
     )
 
 
@@ -279,13 +284,15 @@ def _placed(values: np.ndarray, at: np.ndarray, shape: tuple[int, ...]) -> np.nd
     return found.reshape(shape)
 
 
-def _check_truth(truth: np.ndarray, binary: bool, positive: str | None, figure: Figure) -> None:
-    """Refuse a study in which cases of one kind are too few to leave one out."""
-    kinds = {"sensitivity": ["positive"], "specificity": ["negative"], "accuracy": []}
-    for kind in kinds.get(figure.name, ["positive", "negative"]) if binary else []:
-        n = int((truth == (kind == "positive")).sum())
+def check_truth(study: Study, truth: np.ndarray, figure: Figure, whose: str) -> None:
+    """Refuse a truth in which one kind of cases, or of clusters that have any, is too rare to leave one out."""
+    kinds = {"sensitivity": ["positive"], "specificity": ["negative"], "accuracy": ["known"]}
+    for kind in kinds.get(figure.name, ["positive", "negative"]):
+        counts = np.ones(len(truth), bool) if kind == "known" else truth == (kind == "positive")
+        n = len(np.unique(study.unit[counts]))
         if n < _ENOUGH:
+            what = "case" if study.n_units == len(truth) else "cluster"
             raise AnnotationError(
-                f"{figure.name} needs {_ENOUGH} {kind} cases or more, but there {'is' if n == 1 else 'are'} "
-                f"{n} (positive: {positive!r}); add cases, or name another positive class"
+                f"{figure.name} needs {_ENOUGH} {what}s or more that are {kind} by {whose}, but there "
+                f"{'is' if n == 1 else 'are'} {n}; add {what}s, or name another positive class or truth"
             )

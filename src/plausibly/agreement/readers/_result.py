@@ -219,10 +219,17 @@ class ReaderStudy:
         if upper < 0:
             return "worse, within the margin" if comparison.effect.p_value(self.margin) < _SURE else "worse"
         if lower > 0 or comparison.effect.p_value(self.margin) < _SURE:
-            if self.constant is not None and self.constant[1].p_value(self.margin) < _SURE:
+            passes = self.constant is not None and self.constant[1].p_value(self.margin) < _SURE
+            if passes or comparison.first in self._unfair:
                 return "cannot tell"
             return "better" if lower > 0 else "not worse"
         return "open"
+
+    @property
+    def _unfair(self) -> list[str]:
+        """Models whose AUROC is that of scores, where readers gave decisions."""
+        models = self.study.models if self.figure.of == "scores" and not self.study.answers.scored else {}
+        return [name for name, one in models.items() if one.scored]
 
     def passes(self, comparison: Comparison) -> bool:
         """Whether the first side is better, or not worse by the margin."""
@@ -243,7 +250,7 @@ class ReaderStudy:
             "worse": "it is worse",
             "worse, within the margin": f"it is worse, but not {margin} ({p})",
             "open": f"it may be worse {margin}, which stays open ({p})",
-            "cannot tell": "these cases cannot tell",
+            "cannot tell": "this cannot tell",
         }
         return f"{words}: {said[self.answer(one)]}"
 
@@ -256,7 +263,7 @@ class ReaderStudy:
         within = "" if study.conditions == [""] else f", {listed(sides)}"
         truth = "the readers themselves" if study.truth is None else "gold labels"
         of = f", positive {study.positive!r}" if study.positive is not None else ""
-        left = f", {study.n_without_gold:,} without gold left out" if study.n_without_gold else ""
+        left = f", {study.n_left_out:,} more left out" if study.n_left_out else ""
         return (
             f"{whom}{many(len(study.readers), 'reader')}{within}: {many(len(study.cases), 'case')}, truth by {truth}"
             f"{of}{left}."
@@ -281,14 +288,13 @@ class ReaderStudy:
                 f"Always answering {self.constant[0]} would pass, too, so that {metric_name(self.figure.name)} shows "
                 "nothing here: measure auroc, or sensitivity and specificity."
             )
+        if self._unfair:
+            found.append(
+                f"Readers gave decisions, and {listed(self._unfair)} scores, whose AUROC is higher for that alone: "
+                "compare sensitivity and specificity."
+            )
         if n < FEW_READERS:
             found.append(f"What other readers would do cannot be known from {n}; five or more are needed.")
-        scored = [name for name, one in study.models.items() if one.scored]
-        if self.figure.of == "scores" and scored and not study.answers.scored:
-            found.append(
-                f"Readers gave decisions, and {listed(scored)} scores, which have a higher AUROC for that alone: "
-                "compare sensitivity and specificity, too."
-            )
         if half := _OTHER_HALF.get(self.figure.name):
             mean = self.by_reader.groupby("kind")[half].mean()
             models = f", {listed([*study.models])} {mean['model']:.3f}" if study.models else ""

@@ -8,7 +8,7 @@ import numpy as np
 from plausibly.agreement.readers._compare import Effect, effect_of, left_in_turn
 from plausibly.agreement.readers._figures import FIGURES, Figure, delong, jackknife, own_figure
 from plausibly.agreement.readers._product import parts_of_readers, product_effect
-from plausibly.agreement.readers._read import Study, read_study
+from plausibly.agreement.readers._read import Study, check_truth, read_study
 from plausibly.agreement.readers._result import Comparison, ReaderStudy
 from plausibly.base.bootstrap import CI_PROB, REPLICATES, check_probability, check_replicates
 from plausibly.base.checks import check_choice
@@ -113,6 +113,8 @@ def reader_study(
     study = read_study(
         readers, predictions, gold, conditions, compare, figure, positive, threshold, model_threshold, clusters
     )
+    if study.truth is not None:
+        check_truth(study, study.truth, figure, "gold labels")
     if study.truth is None:
         comparisons, means, constant = _by_readers(study, figure)
     elif study.crossed:
@@ -166,9 +168,10 @@ def _crossed(study: Study, figure: Figure, covariance: str) -> Any:
 
 def _not_crossed(study: Study, figure: Figure, replicates: int, seed: int) -> Any:
     """Sides as functions of weights of cases."""
-    if len(study.readers) < 3:
+    if min(len(study.readers), study.n_units) < 3:
         raise AnnotationError(
-            "two readers who did not read the same cases show nothing of other readers; keep the cases that both read"
+            "two readers, or clusters, show nothing of others where readers did not read the same cases; keep those "
+            "that all read"
         )
 
     def side(given: np.ndarray, read: np.ndarray) -> Callable[[np.ndarray], Any]:
@@ -231,11 +234,7 @@ def _by_readers(study: Study, figure: Figure) -> Any:
         )
     truths = study.answers.decisions[0]
     for reader, truth in zip(study.readers, truths, strict=True):
-        if study.positive is not None and not 2 <= truth.sum() <= len(truth) - 2:
-            raise AnnotationError(
-                f"reader {reader!r} calls fewer than two cases positive, or negative, and cannot be the truth; leave "
-                "the reader out, or give gold labels"
-            )
+        check_truth(study, truth, figure, f"reader {reader!r}")
 
     def against(given: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         pairs = [(figure.value(truth, given), jackknife(figure, truth, given, study.unit)) for truth in truths]
