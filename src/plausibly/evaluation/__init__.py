@@ -2,15 +2,16 @@
 
 Draws are read in ranges of neighbouring cases (``ranges``). ``measure`` runs a compiled program (``program``) over
 blocks of these cases, which turns draws into sums and means by case; the sums of all ranges, including those from a
-cluster's workers, are added in order. ``metrics`` names the metrics; ``_evaluate`` has the public function,
-``_intervals`` adds annotation to sampling noise, ``summaries`` tabulates, and ``verdicts`` says which of two
+cluster's workers, are added in order. Labels as truth (``of_labels``, ``truth``) are added up by the same sums, with
+the same bootstrap weights (``_intervals``). ``metrics`` names the metrics. Those of lists are means of rows; metrics of
+labels are functions of sums (``_label_sums``), of the order of cases (``_label_order``), or confusion matrices
+(``_label_order``), whose values are in ``_label_results``; ``_values`` names the values of all of them, for all cases
+and for groups, and adds annotation to sampling noise (``_intervals``). ``_evaluate`` has the public function,
+``summaries`` tabulates, ``curves`` tabulates metrics with several values, and ``verdicts`` says which of two
 classifiers is better. ``panel_tables`` needs no posterior: it compares classifiers with the annotations
-(``first_choices``) and resamples cases (``_intervals``). Metrics of labels are functions of sums (``_label_sums``), of
-the order of cases (``_label_order``), or confusion matrices (``_label_order``); ``_label_results`` names them, for
-draws and for labels as truth (``of_labels``, ``truth``), whose arguments are read by the same function, and ``curves``
-tabulates those with several values. ``checks`` tests what an accuracy rests on, ``evidence`` has what ``_evaluate``
-needs of that, ``freed`` says how far it depends on an assumed shape, and ``cautions`` what annotations cannot tell, in
-the sentences of the first screen.
+(``first_choices``) and resamples cases (``_intervals``). ``checks`` tests what an accuracy rests on, ``evidence`` has
+what ``_evaluate`` needs of that, ``freed`` says how far it depends on an assumed shape, and ``cautions`` what
+annotations cannot tell, in the sentences of the first screen.
 """
 
 from importlib import import_module as _import_module

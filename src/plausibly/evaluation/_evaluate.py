@@ -2,15 +2,14 @@
 
 import json
 import warnings
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
 from jax.typing import ArrayLike
-from jaxtyping import Float, Int, UInt32
+from jaxtyping import Float, Int
 from scipy.sparse import csr_array
 
 from plausibly.base.arviz import Posterior
@@ -24,13 +23,12 @@ from plausibly.base.programs import kept_on_disk
 from plausibly.base.progress import Progress, logged
 from plausibly.base.random_streams import Stream, key_words
 from plausibly.data.annotations import Annotations, Scores
-from plausibly.data.groups import check_weights, typical_weight
+from plausibly.data.groups import check_weights
 from plausibly.data.predictions import Marked
 from plausibly.data.rounds import tell
-from plausibly.evaluation._intervals import Average, averages, total_noise
-from plausibly.evaluation._label_results import Unseen, Values, values_by_group, values_of_sums, variables
-from plausibly.evaluation._label_sums import Labels
-from plausibly.evaluation._unseen_case import UnseenCase, columns, unseen_cases
+from plausibly.evaluation._label_results import label_values
+from plausibly.evaluation._unseen_case import columns, unseen_cases
+from plausibly.evaluation._values import values_of_lists, variables
 from plausibly.evaluation.ambiguity import DISAGREEMENT, UNNAMED
 from plausibly.evaluation.cautions import limits
 from plausibly.evaluation.evidence import (
@@ -43,7 +41,7 @@ from plausibly.evaluation.evidence import (
     spread,
     unknown_predictions,
 )
-from plausibly.evaluation.measure import Measures, Part, Totals, join, list_rows, measure, metric_sums
+from plausibly.evaluation.measure import Measures, Part, Totals, join, list_rows, measure
 from plausibly.evaluation.metrics import Metrics, check_lengths
 from plausibly.evaluation.of_labels import (
     Question,
@@ -54,11 +52,10 @@ from plausibly.evaluation.of_labels import (
     sizes_of,
     with_against,
 )
-from plausibly.evaluation.panel_tables import agreement, first_choices
+from plausibly.evaluation.panel_tables import Average, agreement, averages, first_choices
 from plausibly.evaluation.program import Plan
 from plausibly.evaluation.rankings import annotator_agreement
 from plausibly.evaluation.seen_labels import above_ceiling
-from plausibly.evaluation.summaries import SUFFIX, goodness
 from plausibly.evaluation.thresholds import labels_of_posterior
 from plausibly.evaluation.truth import Truth, check_truth, first_choice_shares, truth_of_labels
 from plausibly.metrics import METRICS
@@ -433,8 +430,6 @@ def evaluate_draws(
             results.attrs["rounds"] = annotations.rounds.told
         if known and not withheld and (said := limits(annotations)["rounds" in results.attrs :]):
             results.attrs["limits"] = " ".join(said)
-        if clusters < 2:  # a single one says nothing about others
-            totals.sampling[:] = np.nan
         hidden = () if "top1_coverage" in wanted.lists or (withheld and wanted.lists) else ("top1_coverage",)
         reported = [
             name
@@ -450,8 +445,19 @@ def evaluate_draws(
         results.attrs |= sizes_of(labels, truth[np.flatnonzero(weight)])
         truth.data *= np.repeat(weight, np.diff(truth.indptr))
         unseen = unseen_cases(truth, words, question.members, column, n_replicates)
-        by_draw = partial(_by_draw, measures, totals, reported, unseen)
-        results = results.assign(by_draw(0) | _of_cases(totals, source, annotations, shares))
+        values = [
+            {name: of for name, of in values_of_lists(measures, totals, *one).items() if name in reported}
+            for one in enumerate(unseen)
+        ]
+        of_labels = bool(labels and names and not withheld)
+        if of_labels:
+            small = labels.small(len(names) * ranges.n_draws * len(member))
+            case_weights = np.ones((ranges.n_cases, 1)) if checked is None else checked.T
+            by_case = labels.choices(list(choice), lined_up), None, case_weights, question.members, words, unseen
+            more = label_values(labels, small, totals, lined_up, *by_case)
+            values = [one | other for one, other in zip(values, more, strict=True)]
+        results = results.assign(variables(values, drawn=True, single=clusters < 2))
+        results = results.assign(_of_cases(totals, source, annotations, shares))
         of_cases = agreement(annotations, choice, case_weight)
         agreed = averages(of_cases, cluster, column, seed, n_replicates, ranges.n_draws)
         if expects and ranges.n_draws > 1:
@@ -464,16 +470,11 @@ def evaluate_draws(
         top_class = np.where(top == UNNAMED, REMAINDER_NAME, annotations.classes[top])
         results = results.assign(agreed).assign_coords(top_class=("case", top_class))
         if groups is not None:
-            of_groups = {f"{name}{SUFFIX}": variable for name, variable in by_draw(slice(1, None)).items()}
-            results = results.assign_coords(groups.coords).assign(of_groups)
-        if labels and names and not withheld:
-            small = labels.small(len(names) * ranges.n_draws * len(member))
-            case_weights = np.ones((ranges.n_cases, 1)) if checked is None else checked.T
-            values = _label_values(question, measures, totals, small, choice, case_weights, words, unseen)
-            results = results.assign(variables(labels, small, values, drawn=True, single=clusters < 2))
-            if groups is not None:
-                sides = labels.sides_of(truth_of_labels(annotations, "annotator", seed=seed))
-                results = results.assign_coords(groups.positive(sides))
+            results = results.assign_coords(groups.coords)
+        if groups is not None and of_labels:
+            sides = labels.sides_of(truth_of_labels(annotations, "annotator", seed=seed))
+            results = results.assign_coords(groups.positive(sides))
+        if of_labels:
             results = described(results, labels, annotations, float(totals.weight[0, 0, -1]), options.get("threshold"))
         return with_against(results, wanted)
 
@@ -522,94 +523,6 @@ def _of_cases(totals: Totals, source: Posterior, annotations: Annotations, share
         by_slot = constants["prior_share"].values
         prior_share = np.bincount(constants["case_index"].values, by_slot).astype(np.float32)
     return by_case | {"prior_share": ("case", prior_share), "annotator_agreement": ("case", _agreement(annotations))}
-
-
-def _by_draw(
-    measures: Measures,
-    totals: Totals,
-    names: Collection[str],
-    unseen: Sequence[UnseenCase | None],
-    group: int | slice,
-) -> dict[str, Any]:
-    """Metrics by name: of all cases (0), with the means by case, or of several groups, which come first.
-
-    About an unseen case, a classifier is as right, or as wrong, as the metric has it or, of a metric of one case, as
-    it is about any case.
-    """
-    rows, variables = measures.rows, {}
-    n_classifiers, n_replicates = totals.sampling.shape[1], totals.sampling.shape[-1]
-    added = [
-        (np.zeros(n_replicates), np.zeros((n_classifiers, n_replicates), bool))
-        if one is None
-        else one.altogether()[::3]
-        for one in (unseen[group] if isinstance(group, slice) else [unseen[group]])
-    ]
-    more, right = (np.stack(of)[0 if isinstance(group, int) else slice(None)] for of in zip(*added, strict=True))
-    dims = ("classifier",) if isinstance(group, int) else ("group", "classifier")
-    weight = totals.weight[0][group]
-    with np.errstate(invalid="ignore"):  # draws in which nothing has weight
-        for number, (name, (metric, k)) in enumerate(measures.names.items()):
-            if name not in names:
-                continue
-            better = (METRICS[metric] if k else measures.own[name]).better
-            values = metric_sums(totals.sums[0][group], rows, metric, k) / weight[..., None, :]
-            variables[name] = (*dims, "draw"), values[..., :-1], {"better": better}
-            if group == 0:
-                variables[f"{name}_by_case"] = ("classifier", "case"), totals.by_case["metrics"][number]
-            variables[f"{name}_point"] = dims, values[..., -1]
-            if measures.rounds:
-                worst, best = _ends(better, totals.by_case["metrics"][number], ranked=bool(k))
-                of_unseen = np.where(right, best[:, None], worst[:, None]) * more[..., None, :]
-                means = metric_sums(totals.sampling[group], rows, metric, k) + of_unseen
-                means = means / (totals.sampling_weight[group] + more)[..., None, :]
-                signed = metric_sums(totals.sums[1][group], rows, metric, k)[..., :-1]
-                noise = signed, totals.weight[1][group][..., :-1], weight[..., :-1]
-                total = total_noise(values[..., :-1], means, noise)
-                variables[f"{name}_total"] = (*dims, "replicate"), total.clip(0, 1) if k else total
-                if isinstance(group, int):
-                    variables[f"{name}_sampling"] = (*dims, "replicate"), means
-    return variables
-
-
-def _ends(
-    better: Any, by_case: Float[np.ndarray, "classifier case"], *, ranked: bool
-) -> tuple[Float[np.ndarray, " classifier"], Float[np.ndarray, " classifier"]]:
-    """Worst and best value in a case: 0 and 1 for lists, or else those of each classifier."""
-    values = np.broadcast_to([0.0, 1.0], (len(by_case), 2)) if ranked else by_case
-    good, at = goodness(values, {"better": better}), np.arange(len(values))
-    least, most = (np.where(np.isnan(good), end, good) for end in (np.inf, -np.inf))
-    return values[at, least.argmin(axis=1)], values[at, most.argmax(axis=1)]
-
-
-def _label_values(
-    question: Question,
-    measures: Measures,
-    totals: Totals,
-    small: Labels,
-    choice: Int[np.ndarray, "classifier case"],
-    weights: Float[np.ndarray, " case #draw"],
-    words: UInt32[np.ndarray, "case 2"],
-    unseen: Sequence[UnseenCase | None],
-) -> list[dict[str, Values]]:
-    """Values of the metrics of labels, of all cases and of each group, of which metrics are `small`."""
-    labels, members, first = question.labels, question.members, len(measures.rows)
-    values: list[dict[str, Values]] = [{} for _ in members]
-    for number, member in enumerate(members if labels.sums else ()):
-        sums, sampling = totals.sums[:, number, :, first:], totals.sampling[number][:, first:]
-        noise: Any = (None, None)
-        if measures.rounds:
-            signed = sums[1][..., :-1], totals.weight[1, number, :-1]
-            noise = (sampling, totals.sampling_weight[number]), signed
-        more = Unseen.of(labels, unseen[number], question.predictions, member)
-        every = np.concatenate([weights, weights.mean(axis=1, keepdims=True)], axis=1) * member[:, None]
-        values[number] = values_of_sums(labels, sums[0], totals.weight[0, number], *noise, more, typical_weight(every))
-    if labels.of_cases:
-        scores = np.stack([labels.scores(np.array(predictions)) for predictions in question.predictions])
-        choices = labels.choices(list(choice), question.predictions)
-        by_case = scores, choices, totals.by_case["best"].T, None, weights, words, unseen
-        of_order = values_by_group(labels, small, members, totals.sampling.shape[-1], *by_case)
-        values = [of_sums | more for of_sums, more in zip(values, of_order, strict=True)]
-    return values
 
 
 def _expected(measures: Measures, totals: Totals, observed: Average, cluster: np.ndarray) -> dict[str, Any]:

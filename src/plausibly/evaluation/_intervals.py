@@ -1,75 +1,11 @@
 """Intervals of metrics: cases, or clusters of them, drawn with replacement, and sampling noise added to draws."""
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
-
 import jax
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
-from scipy.sparse import csr_array
 
 from plausibly.base.programs import kept
-from plausibly.base.random_streams import Stream, exponentials, key_words
-from plausibly.evaluation._unseen_case import UnseenCase
-
-_NUMBERS = 2**24  # weights in memory at once
-
-
-class Average(NamedTuple):
-    """A share, or several, of each case, to be averaged."""
-
-    dims: tuple[str, ...]  #: Names of the axes before that of the cases
-    #: Numbers, finite also for cases without weight; a row of NaN has the average NaN
-    values: Float[np.ndarray, "*shape case"]
-    weight: Float[np.ndarray, " case"]  #: Weight of each case
-
-
-def averages(
-    given: Mapping[str, Average],
-    cluster: np.ndarray,
-    column: Int[np.ndarray, " classifier"],
-    seed: int,
-    replicates: int,
-    n_draws: int = 0,
-) -> dict[str, Any]:
-    """Average shares over cases, and add the replicates of each, if there are any, under its name with ``_total``.
-
-    The weights of clusters are those of :func:`plausibly.evaluate` with `n_draws` draws, by default as many as
-    replicates: standard exponential variables that depend on the seed, the cluster's name, the draw and the round. So
-    is the unseen case, with the coins of the classifiers' columns, and one of its own for an average that is not of
-    classifiers. An average is NaN without a case, and so are its replicates with a single cluster.
-    """
-    names, code = np.unique(cluster, return_inverse=True)
-    belongs = csr_array((np.ones(len(code)), (code, np.arange(len(code)))), shape=(len(names), len(code)))
-    sums = [belongs @ (one.values * one.weight).reshape(-1, len(code)).T for one in given.values()]
-    weights = [(belongs @ one.weight)[:, None] for one in given.values()]
-    columns = np.concatenate([*sums, *weights], axis=1).astype(np.float32)
-    replicated = np.empty((replicates, columns.shape[1]))
-    words = key_words(seed, names, Stream.BOOTSTRAP) if replicates else np.empty((len(names), 2), np.uint32)
-    if replicates:
-        step = max(1, _NUMBERS // len(names))
-        for first in range(0, replicates, step):
-            number = np.arange(first, min(first + step, replicates))
-            replicated[number] = np.asarray(bootstrap_weights(words, number, n_draws or replicates)).T @ columns
-    found: dict[str, Any] = {}
-    ends = np.cumsum([0, *(of_one.shape[1] for of_one in sums)])
-    with np.errstate(invalid="ignore"):  # nothing has weight
-        for at, (name, one) in enumerate(given.items()):
-            shape = one.values.shape[:-1]
-            mean = (sums[at].sum(axis=0) / weights[at].sum()).reshape(shape)
-            found[name] = one.dims, mean, {"n_cases": int(np.count_nonzero(one.weight))}
-            if replicates:
-                of_one = replicated[:, ends[at] : ends[at + 1]].T.reshape(*shape, replicates)
-                total = replicated[:, ends[-1] + at]
-                if one.weight.any():
-                    unseen = UnseenCase(one.weight[:, None], words[code], column, replicates)
-                    more, _, _, right = unseen.altogether()
-                    right = right if "classifier" in one.dims else unseen.coin
-                    of_one = of_one + more * right.reshape(-1, *[1] * (len(shape) - 1), replicates)[() if shape else 0]
-                    total = total + more
-                of_one = of_one / total if np.count_nonzero(weights[at]) > 1 else np.full_like(of_one, np.nan)
-                found[f"{name}_total"] = (*one.dims, "replicate"), of_one
-    return found
+from plausibly.base.random_streams import exponentials
 
 
 def bootstrap_weights(

@@ -1,6 +1,6 @@
-"""Metrics of labels by name, from sums of their rows or from all cases at once: values, replicates and total noise."""
+"""Metrics of labels by name, from sums of their rows or from all cases at once: values and replicates."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from plausibly.base.programs import kept
-from plausibly.evaluation._intervals import total_noise
+from plausibly.data.groups import typical_weight
 from plausibly.evaluation._label_order import (
     Orders,
     confusion_by_draw,
@@ -20,24 +20,13 @@ from plausibly.evaluation._label_order import (
 )
 from plausibly.evaluation._label_sums import Cases, Labels, as_sums, mean_truth
 from plausibly.evaluation._unseen_case import UnseenCase
+from plausibly.evaluation._values import Values
 from plausibly.evaluation.curves import mean_known
-from plausibly.evaluation.summaries import SUFFIX
+from plausibly.evaluation.measure import Totals
 from plausibly.metrics import SumMetric
 from plausibly.metrics.by_class import counts
 
-_NUMBERS = 2**20  # whose total noise is computed at once
 _CASES = 50_000  # whose scores are in memory at once
-
-
-class Values(NamedTuple):
-    """Values of one metric, by class and along its axes."""
-
-    draws: Float[np.ndarray, "*shape classifier draw+1"]  #: Value in every draw, and last at the point estimate
-    replicates: Float[np.ndarray, "*shape classifier replicate"] | None  #: Value with bootstrap weights, None without
-    #: Draws whose noise is independent between cases, or changes that it makes; None if there are no draws
-    alone: Float[np.ndarray, "*shape classifier draw"] | None
-    #: Replicates around the mean of the draws, for intervals; the replicates themselves if there are no draws
-    around: Float[np.ndarray, "*shape classifier replicate"] | None = None
 
 
 class Unseen(NamedTuple):
@@ -94,16 +83,43 @@ def _surest(
     return where
 
 
-def values_of_sums(
+def label_values(
     labels: Labels,
-    sums: Float[np.ndarray, "classifier row draw+1"],
-    weight: Float[np.ndarray, " draw+1"],
-    sampling: tuple[Float[np.ndarray, "classifier row replicate"], Float[np.ndarray, " replicate"]] | None,
-    signed: tuple[Float[np.ndarray, "classifier row draw"], Float[np.ndarray, " draw"]] | None,
-    unseen: Unseen | None,
-    unit: Float[np.ndarray, " #draw+1"],
+    small: Labels,
+    totals: Totals,
+    predictions: Sequence[Float[np.ndarray, "case class"]],
+    choices: Int[np.ndarray, "classifier case"],
+    truth: Float[np.ndarray, "case side"] | None,
+    weights: Float[np.ndarray, " case #draw"],
+    members: Sequence[Float[np.ndarray, " case"]],
+    words: UInt32[np.ndarray, "case 2"],
+    unseen: Sequence[UnseenCase | None],
+) -> list[dict[str, Values]]:
+    """Compute metrics of labels of all cases, the first group, and of others, in which only the `small` ones are known.
+
+    The true classes in every draw are in `totals`; without draws, `truth` has weights of classes.
+    """
+    values: list[dict[str, Values]] = [{} for _ in members]
+    at_point = weights.mean(axis=1, keepdims=True) * (1 if truth is None else truth.sum(axis=1, keepdims=True))
+    every = np.concatenate([weights, at_point], axis=1) if truth is None else at_point
+    for number, member in enumerate(members if labels.sums else ()):
+        more = Unseen.of(labels, unseen[number], predictions, member)
+        values[number] = values_of_sums(labels, totals, number, more, typical_weight(every * member[:, None]))
+    if labels.of_cases:
+        scores = np.stack([labels.scores(np.array(given)) for given in predictions])
+        best = totals.by_case["best"].T if truth is None else None
+        for number, member in enumerate(members):
+            at, of_group = np.flatnonzero(member), small if number else labels
+            by_case = (None if of is None else of[at] for of in (best, truth, weights, words))
+            more = totals.sampling.shape[-1], unseen[number]
+            values[number] |= _values_of_cases(of_group, *more, scores[:, at], choices[:, at], *by_case)
+    return values
+
+
+def values_of_sums(
+    labels: Labels, totals: Totals, group: int, unseen: Unseen | None, unit: Float[np.ndarray, " #draw+1"]
 ) -> dict[str, Values]:
-    """Compute all metrics of sums for one group of cases, from the sums of the rows and of the weights.
+    """Compute all metrics of sums for one group of cases, from the last rows of sums and the weights.
 
     Metrics less noise are told how much noise there is by the weight of a case, `unit`: in replicates twice as much as
     in draws, since cases that are drawn again have their own noise and that of being drawn.
@@ -112,6 +128,8 @@ def values_of_sums(
     in fewer than half of the draws do not, where a metric is a mean over classes. Intervals are moved to the mean over
     draws.
     """
+    first, shape = totals.sums.shape[3] - len(labels.layout), totals.sampling.shape
+    (sums, *signed), (weight, *of_signed) = totals.sums[:, group, :, first:], totals.weight[:, group]
     places = {name: (metric, *labels.layout.place[name]) for name, metric in labels.sums.items()}
 
     less_noise = {name: metric.bounds[0] for name, metric in labels.sums.items() if metric.without_noise}
@@ -127,10 +145,11 @@ def values_of_sums(
 
     units = np.broadcast_to(unit[:-1], sums.shape[-1] - 1), unit[-1:]
     draws = of(sums, weight) | less(sums, weight, np.concatenate(units))
-    if sampling is None:
-        return {name: Values(values, None, None) for name, values in draws.items()}
-    at, n, rare = (sums[..., -1], weight[-1]), sampling[0].shape[-1], np.zeros(len(labels.layout), bool)
-    if signed is not None:
+    if not shape[-1]:
+        return {name: Values(*labels.says(name), values) for name, values in draws.items()}
+    sampling = totals.sampling[group][:, first:], totals.sampling_weight[group]
+    at, n, rare = (sums[..., -1], weight[-1]), shape[-1], np.zeros(len(labels.layout), bool)
+    if signed:
         known, rare = weight[:-1] > 0, _rare(labels, sums[..., :-1])
         at = sums[..., :-1][..., known].mean(axis=-1), weight[:-1][known].mean()
     columns = np.concatenate([sampling[0], at[0][..., None]], axis=-1), np.append(sampling[1], at[1])
@@ -159,12 +178,13 @@ def values_of_sums(
     replicates = {name: np.where(np.isnan(centre[name]), np.nan, of[..., :n]) for name, of in found.items()}
     alone: dict[str, Any] = dict.fromkeys(places)
     around = replicates
-    if signed is not None:
-        given = [np.asarray(one, np.float32) for one in (*at, *signed)]
+    if signed:
+        given = [np.asarray(one, np.float32) for one in (*at, signed[0][..., :-1], of_signed[0][:-1])]
         changes = _changes(tuple(places.values()), labels.n_sides, *given)
         alone = {name: np.moveaxis(np.asarray(one, float), 0, -2) for name, one in zip(places, changes, strict=True)}
         around = {name: one + _to_draws(draws[name], centre[name]) for name, one in replicates.items()}
-    return {name: Values(draws[name], replicates[name], alone[name], around[name]) for name in places}
+    noise = replicates, alone, around
+    return {name: Values(*labels.says(name), draws[name], *(of[name] for of in noise)) for name in places}
 
 
 def _added(
@@ -249,32 +269,8 @@ def _function(metric: SumMetric, first: int, last: int, n_sides: int) -> Callabl
     return value
 
 
-def values_by_group(
-    labels: Labels,
-    small: Labels,
-    members: Sequence[Float[np.ndarray, " case"]],
-    n_replicates: int,
-    scores: Float[np.ndarray, "classifier case side"],
-    choices: Int[np.ndarray, "classifier case"],
-    best: Int[np.ndarray, "case draw+1"] | None,
-    truth: Float[np.ndarray, "case side"] | None,
-    weights: Float[np.ndarray, " case #draw"],
-    words: UInt32[np.ndarray, "case 2"],
-    unseen: Sequence[UnseenCase | None],
-) -> Iterator[dict[str, Values]]:
-    """Compute metrics of the order of cases, and confusion matrices, of all cases, the first group, and of others.
-
-    The true class in every draw and at the point estimate is `best`; without draws, `truth` has weights of classes.
-    """
-    for number, member in enumerate(members):
-        at = np.flatnonzero(member)
-        by_case = (None if of is None else of[at] for of in (best, truth, weights, words))
-        of_group = small if number else labels
-        yield _values_of_cases(of_group, n_replicates, unseen[number], scores[:, at], choices[:, at], *by_case)
-
-
 def _values_of_cases(labels, n_replicates, unseen, scores, choices, best, truth, weights, words) -> dict[str, Values]:
-    """Values of the metrics of some cases; of a metric with very many values there are no replicates."""
+    """Values of metrics of the order of some cases, and confusion matrices; of very many values, without replicates."""
     orders = Orders.of(scores) if labels.order else None
     resampled = labels.small(len(scores) * n_replicates)
 
@@ -305,7 +301,7 @@ def _values_of_cases(labels, n_replicates, unseen, scores, choices, best, truth,
         centre = of(resampled, *of_weights, weighed)
         around = {name: values + _to_draws(draws[name], centre[name]) for name, values in replicates.items()}
     noise = replicates, alone, around
-    return {name: Values(values, *(of_kind.get(name) for of_kind in noise)) for name, values in draws.items()}
+    return {name: Values(*labels.says(name), values, *(of.get(name) for of in noise)) for name, values in draws.items()}
 
 
 def _named(labels: Labels, function: Callable[..., list[np.ndarray]], orders: Orders, *given: Any):
@@ -329,74 +325,3 @@ def _shifted(values: np.ndarray, shift: Int[np.ndarray, " case"]) -> np.ndarray:
         return values
     twice = np.concatenate([values, values], axis=1)
     return np.lib.stride_tricks.sliding_window_view(twice, n, axis=1)[np.arange(len(values)), shift]
-
-
-def variables(
-    labels: Labels, small: Labels, groups: list[dict[str, Values]], *, drawn: bool, single: bool
-) -> dict[str, Any]:
-    """Name the values of all cases, the first group, and by group those of the others, of which metrics are `small`.
-
-    Without draws of the truth, bootstrap weights are all the noise that there is; that of a single cluster is unknown.
-    """
-    found: dict[str, Any] = {}
-    of_all, *of_groups = groups
-    for at, group, suffix in ((labels, [of_all], ""), (small, of_groups, SUFFIX)):
-        for name in at.every if group else ():
-            found |= _named_values(at, name, [values[name] for values in group], suffix, drawn=drawn, single=single)
-    return found
-
-
-def _named_values(
-    labels: Labels, name: str, groups: list[Values], suffix: str, *, drawn: bool, single: bool
-) -> dict[str, Any]:
-    metric = labels.every[name]
-    axes = ["class_name"] * (len(labels.shape(metric)) > len(metric.along)) + [axis for axis, _ in metric.along]
-
-    def variable(last: tuple[str, ...], of: list[np.ndarray]) -> tuple[tuple[str, ...], np.ndarray]:
-        values = [np.moveaxis(array, -2, 0) for array in of]
-        dims = "group", "classifier", *axes, *last
-        return (dims, np.stack(values)) if suffix else (dims[1:], values[0])
-
-    dims, draws = variable(("draw",), [values.draws[..., :-1] if drawn else values.draws for values in groups])
-    attrs = {"undefined": int(np.isnan(draws).sum()), "infinite": float(np.isinf(draws).mean())}
-    found: dict[str, Any] = {name + suffix: (dims, draws, {"better": metric.better, **attrs})}
-    dims, points = variable(("draw",), [values.draws[..., -1:] for values in groups])
-    found[f"{name}_point{suffix}"] = dims[:-1], points[..., 0]
-    if groups[0].replicates is not None:
-        unknown = [np.full_like(values.replicates, np.nan) for values in groups]
-        total = unknown if single else [_total(values, metric.bounds) if drawn else values.around for values in groups]
-        found[f"{name}_total{suffix}"] = variable(("replicate",), total)
-        if not suffix:
-            of_sampling = unknown if single else [values.replicates for values in groups]
-            found[f"{name}_sampling"] = variable(("replicate",), of_sampling)
-    return found
-
-
-def _total(values: Values, bounds: tuple[float, float]) -> Float[np.ndarray, "*shape classifier replicate"]:
-    """Total noise; classifiers for which a metric is undefined do not affect the others.
-
-    Replicates that are infinite remain so.
-    """
-    assert values.alone is not None
-    assert values.around is not None
-    draws, sampling, alone = (
-        np.where(np.isfinite(of), of, np.nan).reshape(-1, *of.shape[-2:])
-        for of in (values.draws[..., :-1], values.around, values.alone)
-    )
-    out = np.full(sampling.shape, np.nan, sampling.dtype)
-    known = ~np.isnan(draws).all(axis=-1) & ~np.isnan(sampling).all(axis=-1)
-    n_draws = draws.shape[-1]
-    step = max(1, _NUMBERS // max(draws[0].size, sampling[0].size))
-    for mask in np.unique(known[known.any(axis=1)], axis=0):
-        alike, own = np.flatnonzero((known == mask).all(axis=1)), np.flatnonzero(mask)
-        for first in range(0, len(alike), step):
-            at = np.ix_(alike[first : first + step], own)
-            noise = _filled(alone[at].astype(float)), np.zeros((len(at[0]), n_draws)), np.ones((len(at[0]), n_draws))
-            out[at] = total_noise(draws[at].astype(float), sampling[at].astype(float), noise)
-    infinite = np.isinf(values.around)
-    return np.where(infinite, values.around, out.reshape(infinite.shape).clip(*bounds))
-
-
-def _filled(values: Float[np.ndarray, "*shape draw"]) -> Float[np.ndarray, "*shape draw"]:
-    """Put the mean of the known draws in place of the others, which so add no noise."""
-    return np.where(np.isnan(values), np.nan_to_num(mean_known(values))[..., None], values)

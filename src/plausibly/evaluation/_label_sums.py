@@ -8,7 +8,7 @@ cases.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from math import prod
 from typing import Any
@@ -23,7 +23,7 @@ from plausibly.base.programs import kept
 from plausibly.metrics import OrderMetric, SumMetric
 from plausibly.metrics.by_class import Counts, counts
 from plausibly.metrics.decisions import pairs
-from plausibly.metrics.declared import LabelSpread, OfLabels, check_answers, check_probabilities
+from plausibly.metrics.declared import Better, LabelSpread, OfLabels, check_answers, check_probabilities
 from plausibly.metrics.inputs import answered
 
 _NUMBERS = 2**22  # of a table in memory at once
@@ -76,6 +76,12 @@ class Labels:
             for of in (self.order, self.confusions)
         )
         return replace(self, order=order, confusions=confusions)
+
+    def says(self, name: str) -> tuple[Better, tuple[float, float], tuple[str, ...]]:
+        """What is better, least and greatest value, and names of the axes of a metric."""
+        metric = self.every[name]
+        by_class = ("class_name",) * (len(self.shape(metric)) > len(metric.along))
+        return metric.better, metric.bounds, (*by_class, *(axis for axis, _ in metric.along))
 
     @property
     def single(self) -> list[str]:
@@ -169,9 +175,12 @@ class Layout:
 
 def as_sums(metric: SumMetric, n_sides: int, rows: Float[Array, " row"]) -> Any:
     """Sums in the form that a metric knows."""
-    return ravel_pytree(jax.tree.map(lambda found: jnp.zeros(found.shape), _shapes(metric, n_sides)))[1](rows)
+    leaves, tree = jax.tree.flatten(_shapes(metric, n_sides))
+    parts = jnp.split(rows, np.cumsum([leaf.size for leaf in leaves])[:-1])
+    return jax.tree.unflatten(tree, [of.reshape(leaf.shape) for of, leaf in zip(parts, leaves, strict=True)])
 
 
+@lru_cache
 def _shapes(metric: SumMetric, n_sides: int) -> Any:
     one = jax.ShapeDtypeStruct((n_sides,), jnp.float32)
     return jax.eval_shape(metric.rows, one, one)

@@ -18,10 +18,11 @@ from plausibly.evaluation._label_sums import Cases, Labels, mean_truth
 from plausibly.evaluation.ambiguity import AMBIGUITY, share_entropies
 from plausibly.evaluation.program import Plan, measure_block
 from plausibly.metrics import METRICS, Metric
+from plausibly.metrics.declared import LabelSpread
 from plausibly.metrics.inputs import answered
 from plausibly.metrics.list_metric import ranked_classes
 from plausibly.metrics.risk import N_LEVELS
-from plausibly.posterior.ranges import Range
+from plausibly.posterior.ranges import CASES, Range
 from plausibly.posterior.split_remainder import coefficients
 
 #: Draws of some cases; of these cases the predictions of each classifier, the weights, in every draw or the same in
@@ -147,6 +148,30 @@ def measure(part: Part, measures: Measures) -> Totals:
         if labels.of_cases:
             by_case["best"] = best.T
     totals.resample(expected, case_weight, inputs.members, words, n_draws)
+    return totals
+
+
+def measure_labels(
+    labels: Labels,
+    predictions: Sequence[Float[np.ndarray, "case class"]],
+    choices: Int[np.ndarray, "classifier case"],
+    truth: Float[np.ndarray, "case side"],
+    spread: LabelSpread | None,
+    members: Float[np.ndarray, "group case"],
+    words: UInt32[np.ndarray, "case 2"],
+    replicates: int,
+) -> Totals:
+    """Measure the classifiers against weights of classes, which are the same in the only draw, without signs."""
+    totals = Totals.zeros((len(members), len(predictions), len(labels.layout)), 1, 1, replicates)
+    for first in range(0, len(truth) if labels.sums else 0, CASES):
+        at = slice(first, first + CASES)
+        scores = np.stack([labels.scores(np.array(values[at])) for values in predictions])
+        of_some = None if spread is None else LabelSpread(*(of[at] for of in spread))
+        rows = Cases(labels, scores, choices[:, at]).rows(truth[at], of_some)
+        weight = truth[at].sum(axis=1)
+        totals.sums[0, ..., 0] += (rows.astype(float) @ members[:, at].T).transpose(2, 0, 1)
+        totals.weight[0, :, 0] += members[:, at] @ weight
+        totals.resample(rows, weight, members[:, at], words[at], replicates)
     return totals
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
-from jaxtyping import Float, Int, UInt32
+from jaxtyping import Float, Int
 from scipy.sparse import csr_array
 
 from plausibly.base.bootstrap import check_replicates
@@ -19,20 +19,19 @@ from plausibly.data.annotations import Annotations, read_risks
 from plausibly.data.groups import Groups, check_clusters, check_weights, read_groups, typical_weight
 from plausibly.data.labels.verified import Selection
 from plausibly.data.predictions import line_up, named_predictions
-from plausibly.evaluation._intervals import bootstrap_weights
-from plausibly.evaluation._label_results import Unseen, Values, values_by_group, values_of_sums, variables
-from plausibly.evaluation._label_sums import Cases, Labels
-from plausibly.evaluation._unseen_case import UnseenCase, columns, unseen_cases
+from plausibly.evaluation._label_results import label_values
+from plausibly.evaluation._label_sums import Labels
+from plausibly.evaluation._unseen_case import columns, unseen_cases
+from plausibly.evaluation._values import variables
+from plausibly.evaluation.measure import measure_labels
 from plausibly.evaluation.metrics import COORDINATES, MetricsByKind, check_lengths, check_order, read_metrics
 from plausibly.evaluation.panel_tables import first_choices
 from plausibly.evaluation.summaries import SUFFIX
 from plausibly.evaluation.thresholds import check_positive, check_thresholds, positive_index
 from plausibly.evaluation.truth import Truth, label_spread, truth_of_labels, truths_in_words
 from plausibly.metrics.decisions import NO_ANSWER, Cost, pairs
-from plausibly.metrics.declared import LabelSpread, OfLabels
+from plausibly.metrics.declared import OfLabels
 from plausibly.metrics.inputs import answered, check_break_ties
-
-_CASES = 2000  # whose rows are in memory at once
 
 
 def labels_of(
@@ -216,17 +215,12 @@ def against_labels(
         return results
     words, members = key_words(seed, cluster, Stream.BOOTSTRAP), question.members
     choices = labels.choices(list(first_choices(lined_up, annotations.cases, break_ties, seed)), lined_up)
-    values: list[dict[str, Values]] = [{} for _ in members]
     unseen = unseen_cases(sides, words, members, columns(lined_up), replicates, least)
-    if labels.sums:
-        values = _sums(labels, lined_up, choices, sides, spread, members, words, replicates, unseen)
     small = labels.small(len(names) * max(replicates, 1) * (len(members) - 1))
-    if labels.of_cases:
-        scores = np.stack([labels.scores(np.array(of_classifier)) for of_classifier in lined_up])
-        by_case = scores, choices, None, sides, np.ones((len(sides), 1)), words, unseen
-        of_cases = values_by_group(labels, small, members, replicates, *by_case)
-        values = [of_sums | of_order for of_sums, of_order in zip(values, of_cases, strict=True)]
-    results = results.assign(variables(labels, small, values, drawn=False, single=clusters < 2))
+    totals = measure_labels(labels, lined_up, choices, sides, spread, np.stack(members), words, replicates)
+    by_case = lined_up, choices, sides, np.ones((len(sides), 1)), members, words, unseen
+    values = label_values(labels, small, totals, *by_case)
+    results = results.assign(variables(values, drawn=False, single=clusters < 2))
     if groups is not None:
         n_cases = (groups.member @ plain.sum(axis=1)).round().astype(int)  # those that have the labels of a panel
         results = results.assign_coords(groups.coords | groups.positive(plain) | {"group_n_cases": ("group", n_cases)})
@@ -249,47 +243,3 @@ def _of_few(least: Mapping[str, int], annotations: Annotations, n_people: int) -
             )
         elif enough < len(n_labels):
             yield f"{names}: of the {enough:,} of {len(n_labels):,} cases with {number * n_people} labels or more."
-
-
-def _sums(
-    labels: Labels,
-    predictions: Sequence[Float[np.ndarray, "case class"]],
-    choices: Int[np.ndarray, "classifier case"],
-    truth: Float[np.ndarray, "case side"],
-    spread: LabelSpread | None,
-    members: Sequence[Float[np.ndarray, " case"]],
-    words: UInt32[np.ndarray, "case 2"],
-    replicates: int,
-    unseen: Sequence[UnseenCase | None],
-) -> list[dict[str, Values]]:
-    """Values of metrics of sums in each group, from sums over some cases at a time."""
-    shape = len(members), len(predictions), len(labels.layout)
-    sums, weight = np.zeros((*shape, 1)), np.zeros((len(members), 1))
-    sampling, of_sampling = np.zeros((*shape, replicates)), np.zeros((len(members), replicates))
-    number = np.arange(replicates)
-    for first in range(0, len(truth), _CASES):
-        at = slice(first, first + _CASES)
-        scores = np.stack([labels.scores(np.array(values[at])) for values in predictions])
-        of_some = None if spread is None else LabelSpread(*(of[at] for of in spread))
-        rows = Cases(labels, scores, choices[:, at]).rows(truth[at], of_some)
-        of_cases = truth[at].sum(axis=1)
-        drawn = np.asarray(bootstrap_weights(words[at], number, replicates)) if replicates else None
-        for n, member in enumerate(members):
-            inside = np.flatnonzero(member[at])
-            sums[n] += rows[..., inside].sum(axis=-1, keepdims=True, dtype=float)
-            weight[n] += of_cases[inside].sum()
-            if drawn is not None:
-                sampling[n] += rows[..., inside] @ drawn[inside]
-                of_sampling[n] += of_cases[inside] @ drawn[inside]
-    return [
-        values_of_sums(
-            labels,
-            sums[n],
-            weight[n],
-            (sampling[n], of_sampling[n]) if replicates else None,
-            None,
-            Unseen.of(labels, unseen[n], predictions, member),
-            typical_weight((truth.sum(axis=1) * member)[:, None]),
-        )
-        for n, member in enumerate(members)
-    ]

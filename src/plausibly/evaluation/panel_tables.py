@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -16,12 +16,11 @@ from plausibly.data.annotations import Annotations
 from plausibly.data.groups import check_clusters
 from plausibly.data.predictions import line_up, named_predictions
 from plausibly.data.rounds import LEVEL, dependence
-from plausibly.evaluation._intervals import Average, averages
-from plausibly.evaluation._unseen_case import columns
-from plausibly.evaluation.measure import predicted_lists
-from plausibly.evaluation.truth import ByClass, check_labels, drawn_labels, first_choice_shares, of_panels
+from plausibly.evaluation._unseen_case import UnseenCase, columns
+from plausibly.evaluation.measure import Totals, predicted_lists
+from plausibly.evaluation.truth import check_labels, first_choice_shares, of_panels, shares_of_panels
 from plausibly.metrics.inputs import check_break_ties
-from plausibly.metrics.panels import panel_shares_of_entries
+from plausibly.posterior.ranges import CASES
 
 MOST, FEWEST = 15, 30  #: labels of the largest panels; cases of the curve by default, if there are as many
 _CASES = 50_000  # whose panels are counted at a time
@@ -176,6 +175,61 @@ def first_choices(
     return choice
 
 
+class Average(NamedTuple):
+    """A share, or several, of each case, to be averaged."""
+
+    dims: tuple[str, ...]  #: Names of the axes before that of the cases
+    #: Numbers, finite also for cases without weight; a row of NaN has the average NaN
+    values: Float[np.ndarray, "*shape case"]
+    weight: Float[np.ndarray, " case"]  #: Weight of each case
+
+
+def averages(
+    given: Mapping[str, Average],
+    cluster: np.ndarray,
+    column: Int[np.ndarray, " classifier"],
+    seed: int,
+    replicates: int,
+    n_draws: int = 0,
+) -> dict[str, Any]:
+    """Average shares over cases, and add the replicates of each, if there are any, under its name with ``_total``.
+
+    The weights of clusters are those of :func:`plausibly.evaluate` with `n_draws` draws, by default as many as
+    replicates: standard exponential variables that depend on the seed, the cluster's name, the draw and the round. So
+    is the unseen case, with the coins of the classifiers' columns, and one of its own for an average that is not of
+    classifiers. An average is NaN without a case, and so are its replicates with a single cluster.
+    """
+    weights = np.stack([one.weight for one in given.values()])
+    sums = [(one.values * one.weight).reshape(-1, len(cluster)) for one in given.values()]
+    rows, words = np.concatenate([*sums, weights]), key_words(seed, cluster, Stream.BOOTSTRAP)
+    totals = Totals.zeros((1, 1, len(rows)), 1, 1, replicates)
+    for first in range(0, len(cluster), CASES):
+        some = rows[None, :, first : first + CASES].astype(np.float32)
+        every = np.ones((1, some.shape[-1]))
+        totals.resample(some, every[0], every, words[first : first + CASES], n_draws or replicates)
+    replicated = totals.sampling[0, 0]
+    found: dict[str, Any] = {}
+    ends = np.cumsum([0, *map(len, sums)])
+    with np.errstate(invalid="ignore"):  # nothing has weight
+        for at, (name, one) in enumerate(given.items()):
+            shape = one.values.shape[:-1]
+            mean = (sums[at].sum(axis=1) / weights[at].sum()).reshape(shape)
+            found[name] = one.dims, mean, {"n_cases": int(np.count_nonzero(one.weight))}
+            if replicates:
+                of_one = replicated[ends[at] : ends[at + 1]].reshape(*shape, replicates)
+                total = replicated[ends[-1] + at]
+                if one.weight.any():
+                    unseen = UnseenCase(one.weight[:, None], words, column, replicates)
+                    more, _, _, right = unseen.altogether()
+                    right = right if "classifier" in one.dims else unseen.coin
+                    of_one = of_one + more * right.reshape(-1, *[1] * (len(shape) - 1), replicates)[() if shape else 0]
+                    total = total + more
+                several = len(np.unique(cluster[one.weight > 0])) > 1
+                of_one = of_one / total if several else np.full_like(of_one, np.nan)
+                found[f"{name}_total"] = (*one.dims, "replicate"), of_one
+    return found
+
+
 def agreement(
     annotations: Annotations,
     choice: Int[np.ndarray, "classifier case"],
@@ -227,7 +281,9 @@ def _against_panels(
     of_choice, of_human = np.zeros((len(choice), most, len(n_labels))), np.zeros((most, len(n_labels)))
     for first in range(0, len(enough), _CASES):
         at = enough[first : first + _CASES]
-        of_choice[..., at], of_human[:, at] = _of_cases(annotations.select(at), choice[:, at], most, seed)
+        won, human = shares_of_panels(annotations.select(at), most, seed)
+        of_choice[..., at] = won.of_choices(choice[:, at], annotations.n_classes).swapaxes(1, 2)
+        of_human[:, at] = human.T
     weight = (n_labels >= most).astype(float)
     further = np.arange(1, most + 1) < n_labels[enough].min()
     return {
@@ -266,22 +322,6 @@ def _decided(annotations: Annotations, most: int | None) -> list[Annotations]:
                 raise
             break
     return found
-
-
-def _of_cases(
-    annotations: Annotations, choice: Int[np.ndarray, "classifier case"], most: int, seed: int
-) -> tuple[Float[np.ndarray, "classifier n case"], Float[np.ndarray, "n case"]]:
-    case, row, label = drawn_labels(annotations, seed)
-    key, count = np.unique(row * annotations.n_classes + label, return_counts=True)
-    row = key // annotations.n_classes
-    shares, of_others = panel_shares_of_entries(row, count, most)
-    won = ByClass(key, shares).of_choices(choice[:, case], annotations.n_classes)
-    n_rows = np.bincount(case)
-    start = np.cumsum(n_rows) - n_rows
-    n_labels = np.diff(annotations.case_start)
-    of_human = np.add.reduceat(of_others * (count / n_labels[case[row]])[:, None], np.searchsorted(row, start))
-    of_choice = np.add.reduceat(won, start, axis=1)
-    return (of_choice / n_rows[:, None]).swapaxes(1, 2), (of_human / n_rows[:, None]).T
 
 
 def _default_most(n_labels: Int[np.ndarray, " case"]) -> int:

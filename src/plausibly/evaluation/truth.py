@@ -166,6 +166,25 @@ def drawn_labels(
     return np.repeat(np.arange(len(n_rows)), n_rows), first_row[of_annotation[annotation]] + number, label
 
 
+def shares_of_panels(
+    annotations: Annotations, most: int, seed: int
+) -> tuple[ByClass, Float[np.ndarray, "case {most}"]]:
+    """Share of the panels of 1 to `most` labels of a case that each class, and a further annotator's label, wins.
+
+    The latter are panels of the other labels; NaN where these do not suffice.
+    """
+    case, row, label = drawn_labels(annotations, seed)
+    key, count = np.unique(row * annotations.n_classes + label, return_counts=True)
+    row, class_index = np.divmod(key, annotations.n_classes)
+    shares, of_others = panel_shares_of_entries(row, count, most)
+    each, own = (1 / np.bincount(case))[case[row], None], case[row]
+    keys, which = np.unique(own * annotations.n_classes + class_index, return_inverse=True)
+    won, human = np.zeros((len(keys), most)), np.zeros((annotations.n_cases, most))
+    np.add.at(won, which, shares * each)
+    np.add.at(human, own, of_others * each * (count / annotations.per_case[own])[:, None])
+    return ByClass(keys, won), human
+
+
 Truth = Literal["most-plausible", "annotator", "panel"]
 
 
@@ -247,11 +266,9 @@ def truth_of_labels(
         )
     annotations = of_panels(annotations, panel)
     enough = np.flatnonzero(annotations.per_case >= panel)
-    case, row, label = drawn_labels(annotations.select(enough), seed)
-    key, count = np.unique(row * n_classes + label, return_counts=True)
-    of_row, side = np.divmod(key, n_classes)
-    shares = panel_shares_of_entries(of_row, count, panel)[0][:, panel - 1]
-    np.add.at(found, (enough[case[of_row]], side), shares / np.bincount(case)[case[of_row]])
+    won = shares_of_panels(annotations.select(enough), panel, seed)[0]
+    case, class_index = np.divmod(won.key, n_classes)
+    found[enough[case], class_index] = won.value[:, panel - 1]
     return found
 
 

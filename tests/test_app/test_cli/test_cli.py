@@ -107,6 +107,13 @@ def test_quick_stops_at_the_numbers(evaluated, given, data, tmp_path):
     metrics = pd.read_csv(full / "metrics.csv")
     expected = metrics[metrics["model"] == "irn"].reset_index(drop=True)
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "quick" / "metrics.csv"), expected, check_exact=True)
+    for more, listed in (([], {"accuracy"}), (["--require", "top1_overlap>=0"], set(pb.metrics.METRICS))):
+        found = plausibly("evaluate", data / "annotations.json", *given[:-2], *words, *more)  # without --k
+        assert found.exit_code == (3 if more else 0), found.output  # of a point estimate, totals are unknown
+        names = pd.read_csv(tmp_path / "quick" / "metrics.csv")["metric"].str.extract(r"^top\d_(.*)")[0]
+        assert set(names.dropna()) == listed
+        sizes = pd.read_csv(tmp_path / "quick" / "certainty.csv").filter(like="annotation_certainty").columns
+        assert len(sizes) == (3 if more else 1)
 
 
 @pytest.mark.slow

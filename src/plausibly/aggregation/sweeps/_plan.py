@@ -88,9 +88,14 @@ class Plan:
         threshold: float | Mapping[str, float] | None = None,
         prevalence: float | None = None,
         seed: int = 0,
+        brief: bool = False,
         **given: Any,
     ) -> "Plan":
-        """Read and check all arguments; see :func:`sweep`."""
+        """Read and check all arguments; see :func:`sweep`.
+
+        If `brief`, metrics of lists and sizes of sets that nobody named are those that the screen has: accuracies, and
+        the certainty of the most plausible class.
+        """
         if not isinstance(observed, Annotations | Scores):
             raise ArgumentError(
                 f"a sweep needs Annotations, but {show(observed)} was given: read them with read_annotations."
@@ -114,7 +119,7 @@ class Plan:
             annotations = observed
         else:
             annotations, ordered = observed.as_classes(at), ordered or at is None
-        sizes = check_lengths("sizes", sizes, annotations.n_classes)
+        sizes = check_lengths("sizes", 1 if brief and sizes is None else sizes, annotations.n_classes)
         if not sizes:
             raise ArgumentError("sizes must name one, by which a sweep ranks cases, but none was given: choose 1.")
         if weights is not None and np.shape(weights) != (annotations.n_cases,):
@@ -130,11 +135,14 @@ class Plan:
         options |= {"prevalence": prevalence, "replicates": replicates, "break_ties": break_ties}
         about = {"metrics": metrics, "risks": risks, "clusters": clusters, "by": by, "intersections": intersections}
         question = read_question(annotations, named, drawn=True, extra=extra, **options, **about)
-        options |= {"sizes": sizes, "weights": weights, "metrics": question.metrics, "risks": question.risks}
+        wanted = question.metrics
+        if brief and k is None and metrics is None:
+            wanted = wanted._replace(lists={name: of for name, of in wanted.lists.items() if of[0] == "accuracy"})
+        options |= {"sizes": sizes, "weights": weights, "metrics": wanted, "risks": question.risks}
         options |= {"by": question.groups, "clusters": None if clusters is None else question.cluster}
-        single = (*question.metrics.lists, *question.metrics.own, *question.labels.single)
+        single = (*wanted.lists, *wanted.own, *question.labels.single)
         scores = dict(zip(question.names, question.predictions, strict=True))
-        return cls(annotations, observed, scores, steps, options, seed, single)
+        return cls(annotations, observed, scores, steps, options, seed, single, brief)
 
     @property
     def labels(self) -> list[str]:

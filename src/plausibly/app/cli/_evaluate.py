@@ -127,7 +127,9 @@ def evaluate(
     quick: Annotated[
         bool,
         typer.Option(
-            "--quick", help="Stop at the numbers: no report and, where no model is named, no other one for comparison."
+            "--quick",
+            help="Stop at the numbers that are printed: no report, no further metrics of lists and, where no model is "
+            "named, no other one for comparison.",
         ),
     ] = False,
     strict: options.Strict = False,
@@ -232,6 +234,7 @@ def run(
         clusters=clusters,
         by=by,
         intersections=data.intersections,
+        brief=quick and not asked.require,
         **arguments,
     )
     plan = replace(plan, brief=quick)
