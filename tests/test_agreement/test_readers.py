@@ -1,5 +1,6 @@
 """Reader studies: published numbers, literal definitions, closed forms, and what coins and constants get."""
 
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
@@ -63,6 +64,9 @@ def test_figures_and_their_jackknife_are_the_literal_ones(name):
     variance = (len(units) - 1) * np.var(without)
     rows = jackknife(figure, truth, answers, unit)
     assert rows @ rows == pytest.approx(variance)
+    alone = np.arange(len(truth))
+    direct = jackknife(replace(figure, rows=None), truth, answers, alone)
+    np.testing.assert_allclose(jackknife(figure, truth, answers, alone), direct, atol=1e-12)
     assert not rows[np.setdiff1d(unit, units)].any()
 
 

@@ -56,6 +56,12 @@ def test_classifiers_are_evaluated_against_gold_labels(files):
     assert set(pd.read_csv(files / "out" / "groups.csv")["group"]) == {"north", "south"}
     page = (files / "out" / "report.html").read_text()
     assert "gold.csv" in page
+    readers = pd.read_csv(files / "out" / "readers.csv").set_index("annotator")
+    assert readers["sensitivity"]["ann"] == pytest.approx(recall_score(*right(wrong_every(5)), pos_label="b"))
+    assert readers["accuracy"]["bob"] == pytest.approx(accuracy_score(*right(wrong_every(7))))
+    assert readers["n_cases"]["cy"] == KNOWN - 1
+    assert "3 annotators against the same gold labels" in " ".join(result.output.split())
+    assert "Annotators beside them" in page
     assert not any(words in page for words in ("experts disagree", "with new annotations", "Agreement with experts"))
     blank = pd.read_csv(files / "A.csv").assign(prediction=lambda table: table.pop("label"))
     blank.loc[:3, "prediction"] = None

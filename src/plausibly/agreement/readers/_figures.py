@@ -28,12 +28,15 @@ class Figure:
     parts
         Function of the truth (case,), the answers (case,) and weights (..., case) to the sum above the line and that
         below it (...).
+    rows
+        Function of the truth and the answers to what leaving out each case alone takes from both sums; None if unknown.
     of
         What answers are: ``"scores"``, two ``"decisions"`` (1 if positive), or ``"classes"``.
     """
 
     name: str
     parts: Callable[[np.ndarray, np.ndarray, np.ndarray], Parts]
+    rows: Callable[[np.ndarray, np.ndarray], Parts] | None
     of: str
     own: bool = False  #: whether a user wrote it
 
@@ -55,19 +58,33 @@ def _pairs(truth: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> Parts:
     return (positive * lower).sum(axis=-1), positive.sum(axis=-1) * negative.sum(axis=-1)
 
 
-def _right_among(counts: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray, np.ndarray, np.ndarray], Parts]:
-    def parts(truth: np.ndarray, answers: np.ndarray, weights: np.ndarray) -> Parts:
-        own = weights * counts(truth)
-        return own @ (answers == truth), own.sum(axis=-1)
+def _rows_of_pairs(truth: np.ndarray, scores: np.ndarray) -> Parts:
+    """Pairs of each case that are in order, and all pairs of it."""
+    ranks, above, below = rankdata(scores), np.empty(len(truth)), np.empty(len(truth))
+    for own in (truth == 1, truth != 1):
+        lower, below[own] = ranks[own] - rankdata(scores[own]), (~own).sum()
+        above[own] = lower if truth[own][:1] == 1 else below[own] - lower
+    return above, below
 
-    return parts
+
+def _right_among(name: str, counts: Callable[[np.ndarray], np.ndarray], of: str) -> Figure:
+    """Share of right answers among the cases that count."""
+
+    def rows(truth: np.ndarray, answers: np.ndarray) -> Parts:
+        return (counts(truth) * (answers == truth)).astype(float), counts(truth).astype(float)
+
+    def parts(truth: np.ndarray, answers: np.ndarray, weights: np.ndarray) -> Parts:
+        above, below = rows(truth, answers)
+        return weights @ above, weights @ below
+
+    return Figure(name, parts, rows, of)
 
 
 FIGURES = {
-    "auroc": Figure("auroc", _pairs, "scores"),
-    "accuracy": Figure("accuracy", _right_among(np.ones_like), "classes"),
-    "sensitivity": Figure("sensitivity", _right_among(lambda truth: truth == 1), "decisions"),
-    "specificity": Figure("specificity", _right_among(lambda truth: truth == 0), "decisions"),
+    "auroc": Figure("auroc", _pairs, _rows_of_pairs, "scores"),
+    "accuracy": _right_among("accuracy", np.ones_like, "classes"),
+    "sensitivity": _right_among("sensitivity", lambda truth: truth == 1, "decisions"),
+    "specificity": _right_among("specificity", lambda truth: truth == 0, "decisions"),
 }
 
 
@@ -81,7 +98,7 @@ def own_figure(function: Callable[..., float]) -> Figure:
         shape = weights.shape[:-1]
         return (np.array(found, float) * n).reshape(shape), n.reshape(shape)
 
-    return Figure(getattr(function, "__name__", "metric"), parts, "decisions", own=True)
+    return Figure(getattr(function, "__name__", "metric"), parts, None, "decisions", own=True)
 
 
 def jackknife(
@@ -98,18 +115,30 @@ def jackknife(
     >>> round(float(found @ found), 4)  # 2/3 · 1/3 / 2
     0.1111
     """
-    n, (_, whole) = int(unit.max()) + 1, figure.parts(truth, answers, np.ones(len(truth)))
-    without, counts = np.empty(n), np.empty(n, bool)
-    step = max(1, _NUMBERS // len(truth))
-    for first in range(0, n, step):
-        left_out = np.arange(first, min(first + step, n))
-        above, below = figure.parts(truth, answers, (unit != left_out[:, None]).astype(float))
-        counts[left_out] = below != whole
-        with np.errstate(invalid="ignore", divide="ignore"):
-            without[left_out] = above / below
+    above, below, whole = _without(figure, truth, answers, unit)
+    counts = below != whole
+    with np.errstate(invalid="ignore", divide="ignore"):
+        without = above / below
     n_counts = counts.sum()
     mean = without[counts].mean()
     return np.where(counts, np.sqrt((n_counts - 1) / n_counts) * (without - mean), 0)
+
+
+def _without(
+    figure: Figure, truth: np.ndarray, answers: np.ndarray, unit: Int[np.ndarray, " case"]
+) -> tuple[Float[np.ndarray, " unit"], Float[np.ndarray, " unit"], float]:
+    """Sums above and below the line without each unit, and the whole sum below it."""
+    n, (sum_above, whole) = int(unit.max()) + 1, figure.parts(truth, answers, np.ones(len(truth)))
+    if figure.rows is not None and (figure.of != "scores" or n == len(truth)):  # pairs within clusters count once
+        above, below = (np.bincount(unit, row, n) for row in figure.rows(truth, answers))
+        return sum_above - above, whole - below, whole
+    above, below = np.empty((2, n))
+    step = max(1, _NUMBERS // len(truth))
+    for first in range(0, n, step):
+        left_out = np.arange(first, min(first + step, n))
+        parts = figure.parts(truth, answers, (unit != left_out[:, None]).astype(float))
+        above[left_out], below[left_out] = parts
+    return above, below, whole
 
 
 def delong(truth: np.ndarray, scores: np.ndarray) -> Float[np.ndarray, " case"]:

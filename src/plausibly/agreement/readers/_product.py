@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from plausibly.agreement.readers._compare import Effect
 from plausibly.agreement.readers._figures import Figure
 
+_NUMBERS = 2**22  # weights in memory at once
 Parts = tuple[Float[np.ndarray, "*weight reader"], Float[np.ndarray, "*weight reader"]]
 
 
@@ -37,8 +38,8 @@ def product_effect(
     """
     random = np.random.default_rng(seed)
 
-    def drawn(n: int) -> np.ndarray:
-        return random.dirichlet(np.full(n, (n - 2) / n), replicates) * n
+    def drawn(n: int, times: int) -> np.ndarray:
+        return random.dirichlet(np.full(n, (n - 2) / n), times) * n
 
     def pooled(parts: Sequence[Parts], of_reader: np.ndarray) -> np.ndarray:
         ratios = [(of_reader * above).sum(axis=-1) / (of_reader * below).sum(axis=-1) for above, below in parts]
@@ -48,9 +49,14 @@ def product_effect(
         return float(np.var(values[np.isfinite(values)], ddof=1))
 
     n_units = int(unit.max()) + 1
-    of_case, of_reader = drawn(n_units)[:, unit], drawn(n_readers)
     once = [side(np.ones((1, len(unit)))) for side in sides]
-    weighted = [side(of_case) for side in sides]
+    step = max(1, _NUMBERS // len(unit))
+    drawn_parts = []
+    for first in range(0, replicates, step):
+        of_case = drawn(n_units, min(step, replicates - first))[:, unit]
+        drawn_parts.append([np.array(side(of_case)) for side in sides])
+    weighted = [np.concatenate(parts, axis=1) for parts in zip(*drawn_parts, strict=True)]
+    of_reader = drawn(n_readers, replicates)
     with np.errstate(invalid="ignore", divide="ignore"):
         by_case, by_reader = variance(pooled(weighted, np.ones(n_readers))), variance(pooled(once, of_reader))
         both = variance(pooled(weighted, of_reader))

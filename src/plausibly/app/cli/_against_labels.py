@@ -33,6 +33,7 @@ from plausibly.app.cli._requirements import (
     requirement_sentences,
 )
 from plausibly.app.report import headline_of_labels, labels_report
+from plausibly.app.report.beside import readers_beside
 from plausibly.app.report.first import of_labels
 from plausibly.app.report.of_labels import best_first, numbers_in_words
 from plausibly.base.errors import ArgumentError, PlausiblyWarning, PredictionError
@@ -52,7 +53,7 @@ from plausibly.evaluation.summaries import few_cases
 from plausibly.evaluation.thresholds import decided
 from plausibly.evaluation.truth import truth_in_words
 
-METRICS, GROUPS, REPORT = "metrics.csv", "groups.csv", "report.html"
+METRICS, GROUPS, READERS, REPORT = "metrics.csv", "groups.csv", "readers.csv", "report.html"
 
 
 def refuse_model(truth: str, given: Mapping[str, Any]) -> None:
@@ -92,6 +93,7 @@ def against_labels(
         say(f"{gold}.")
         given, extra = data.files or _annotators(read, gold), "ignore"
         selection = _selection(gold, read, data.files, logits, asked.positive)
+        annotated = read
         with naming(asked.gold):
             gold = gold if asked.gold_positive is None else of_two_classes(gold, asked.gold_positive, read.classes)
             read = as_annotations(gold, read)
@@ -151,6 +153,8 @@ def against_labels(
         None if asked.gold is not None else panels(read, decided(lined_up, at, read.classes, asked.positive), **options)
     )
 
+    beside = asked.gold is not None and data.files and weights is None
+    readers = readers_beside(annotated, gold, results.attrs.get("positive")) if beside else None
     named = "gold" if asked.gold is not None else {"panel": f"panel of {asked.n_experts}"}.get(asked.truth, asked.truth)
     model = {"model": named, "reliability": np.nan}
     files = TablesInParts(out, suffix)
@@ -165,6 +169,8 @@ def against_labels(
             table["few"] = few.loc[table["column"] + ": " + table["group"]].to_numpy()
         files.write(GROUPS, table)
     write_curves(results, model, files)
+    if readers is not None:
+        files.write(READERS, readers.table)
     judged = requirement_rows(results, required, model)
     if required:
         files.write(REQUIREMENTS, judged)
@@ -173,7 +179,9 @@ def against_labels(
     keep_others(out / REPORT)
     (out / REPORT).unlink(missing_ok=True)
     if reported:
-        labels_report(results, of_panels, read, out / REPORT, sources, requirements=met, progress=not quiet)
+        labels_report(
+            results, of_panels, read, out / REPORT, sources, requirements=met, readers=readers, progress=not quiet
+        )
     if grave := serious(audit(read, lined_up), told=False) if not quiet else ():
         complain(f"the data have {', '.join(grave)}: run plausibly audit.", "Note")
     if quiet:
@@ -185,7 +193,9 @@ def against_labels(
         over = few if of_panel < read.n_cases else ""
         named = [name.strip() for name in (asked.metrics or "").split(",")]
         page = out / (REPORT if reported else METRICS)
-        show(of_labels(results, of_panels, read, named, over), str(page), kept=5 + len(met))
+        screen = of_labels(results, of_panels, read, named, over)
+        notes = [*screen.notes, *([] if readers is None else [readers.sentence])]
+        show(screen._replace(notes=notes), str(page), kept=5 + len(met))
         say(f"Wrote {', '.join([*files.names, *([REPORT] if reported else [])])} to {out}")
     for told in met:
         say(told)

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import matplotlib
 import numpy as np
+import pandas as pd
 import xarray as xr
 from jaxtyping import Float, Int
 from matplotlib.axes import Axes
@@ -30,7 +31,12 @@ class _Curve(NamedTuple):
 
 
 def roc_curve(
-    results: xr.Dataset, class_name: str | None = None, ci_prob: float = CI_PROB, *, ax: Axes | None = None
+    results: xr.Dataset,
+    class_name: str | None = None,
+    ci_prob: float = CI_PROB,
+    *,
+    readers: pd.DataFrame | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw the ROC curve of every classifier: sensitivity against one minus specificity.
 
@@ -46,9 +52,14 @@ def roc_curve(
         Class against all others, if there are more than two classes. By default every class of a single classifier.
     ci_prob
         Probability of the intervals.
+    readers
+        Annotators to draw as points, with the columns ``sensitivity`` and ``specificity``.
     """
     ax = new_axes(ax, 5.0, 5.0)
     ax.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=(0, (2, 3)), zorder=1)
+    if readers is not None and "sensitivity" in readers:
+        at = 1 - readers["specificity"], readers["sensitivity"]
+        ax.scatter(*at, s=40, facecolors="none", edgecolors=GREY, zorder=5, label="annotators")
     x = 1 - results["at_specificity"].values if "at_specificity" in results else np.empty(0)
     for curve in _curves(results, "roc_curve", class_name, ci_prob):
         _band(ax, x, curve)

@@ -9,6 +9,7 @@ from typing import Any
 
 import matplotlib
 import numpy as np
+import pandas as pd
 import xarray as xr
 from matplotlib.figure import Figure
 
@@ -157,8 +158,8 @@ def of_panels(panels: xr.Dataset, limit: xr.Dataset | None, classifiers: Sequenc
         )
 
 
-def of_labels(found: Sequence[xr.Dataset]) -> Iterator[Picture]:
-    """Confusion matrices and curves against every truth; the matrices against the first."""
+def of_labels(found: Sequence[xr.Dataset], readers: pd.DataFrame | None = None) -> Iterator[Picture]:
+    """Confusion matrices and curves against every truth; the matrices against the first. `readers` are points."""
     if not found:
         return
     first = found[0]
@@ -178,6 +179,7 @@ def of_labels(found: Sequence[xr.Dataset]) -> Iterator[Picture]:
     for metric, (alt, caption) in _CURVES.items():
         if metric in first:
             draw = getattr(plots, metric)
+            draw = draw if readers is None or metric != "roc_curve" else partial(draw, readers=readers)
             panels = [(capitalised(truth_in_words(results.attrs)), partial(draw, results)) for results in found]
             of_which = "a case's most probable class"
             if "class_name" in first[metric].dims:  # curves of all classes of one classifier each

@@ -15,6 +15,7 @@ import plausibly
 from plausibly.aggregation.sweeps.runs import group_table
 from plausibly.app import plots
 from plausibly.app.report._summary import agreement_in_words
+from plausibly.app.report.beside import Beside
 from plausibly.app.report.label_metrics import (
     MOST_CLASSIFIERS,
     NEW_CASES,
@@ -255,6 +256,7 @@ def labels_report(
     sources: Mapping[str, str] | None = None,
     *,
     requirements: Sequence[str] = (),
+    readers: Beside | None = None,
     progress: bool = True,
 ) -> None:
     """Write metrics against what experts would say as one self-contained HTML page.
@@ -273,6 +275,8 @@ def labels_report(
         Files the data come from.
     requirements
         Sentences on whether the classifiers meet what is required of them.
+    readers
+        Annotators against the same gold labels.
     progress
         Whether to show a bar while figures are drawn.
 
@@ -290,7 +294,8 @@ def labels_report(
     new = NEW_CASES if panels is None else _NEW
     shown, truth = results.sel(classifier=best[:MOST_CLASSIFIERS]), truth_in_words(results.attrs)
     with Progress(progress) as bars:
-        sketches = [*of_labels([shown]), *(() if panels is None else of_panels(panels, None, best[:MOST_CLASSIFIERS]))]
+        sketches = list(of_labels([shown], None if readers is None else readers.table))
+        sketches += [] if panels is None else of_panels(panels, None, best[:MOST_CLASSIFIERS])
         figures = list(drawn(sketches, bars))
     of_two = "threshold" in results.attrs and annotations.n_classes == 2
     named = "what classifiers name" if of_two else "first choices"
@@ -310,6 +315,7 @@ def labels_report(
         sentences=_sentences(results, panels, annotations, best),
         metrics=extras({f"Against {truth} [{new}]": _titled(metric_rows(results, value_and_interval))}),
         agreement=extras(None if panels is None else {f"Agreement with an expert, by {named} [{new}]": agreement}),
+        readers=extras(None if readers is None else [readers.sentence, {"Annotators one by one": readers.table}]),
         groups=extras(_groups(results, new)),
         confusion=extras(confusions(shown, best[:MOST_CLASSIFIERS], new) if "confusion" in shown else None),
         figures=[figure for figure in figures if figure.section != "panels"],
