@@ -77,6 +77,7 @@ def test_evaluate(study):
     given = ["evaluate", "annotations.json", *study, "--quick"]
     text = screen_of(*given, "--k", 1, "--draws", 20, "--model", "prirn@10", "--model", "irn")
     assert "report.html" not in text
+    screen_of(*given, "--draws", 20, "--model", "prirn@10", "--require", "top1_accuracy>=0.1")
     assert "Wrote metrics.csv" in text
     text = screen_of(*given, "--truth", "annotator", "--metrics", "accuracy")
     assert text.index("accuracy") < text.index("Wrote")

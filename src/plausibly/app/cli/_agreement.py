@@ -78,9 +78,9 @@ def agreement(
 ) -> None:
     """Measure how well annotators agree on labels of any type: categories, boxes, spans, rankings, text, trees.
 
-    Prints superiority, sigma and alpha for each distance, best first, with warnings about unsuitable distances.
+    Prints alpha and superiority for each distance, best first, with warnings about unsuitable distances.
     Superiority (called KS by Braylan et al. 2022) is the probability that labels of different cases are farther apart
-    than labels of the same case; ties count against it and have their own column. Also lists annotators who agree no
+    than labels of the same case; ties count against it and have their own column. Also names annotators who agree no
     better than chance or copy another annotator, and those who name a label more often, or rate higher, than others of
     the same cases. Beside alpha stand Fleiss' kappa and Gwet's AC1 or AC2, and intraclass correlations of numbers. With
     --out, also writes agreement.csv, coefficients.csv, cases.csv, annotators.csv (under the best distance, most

@@ -39,10 +39,10 @@ def diagnose(
 ) -> None:
     """Check whether the chains of a posterior converged and, if not, where and why.
 
-    Prints the worst value of every diagnostic next to the required one, then the worst cases. With --out, also writes
-    diagnostics.csv (one row per case), convergence.png (all cases) and chains.png (trace and rank plots of the worst
-    cases). Quantities shared by all cases go to reliabilities.csv or shared.csv; models that assume one true class add
-    annotators.csv (accuracies) and confusions.csv, and raters who differ severities.csv.
+    Prints the worst value of every diagnostic next to the required one, and names the worst cases. With --out, also
+    writes diagnostics.csv (one row per case), convergence.png (all cases) and chains.png (trace and rank plots of
+    the worst cases). Quantities shared by all cases go to reliabilities.csv or shared.csv; models that assume one
+    true class add annotators.csv (accuracies) and confusions.csv, and raters who differ severities.csv.
     """
     make_folder(output.out, [posterior])
     with opened(posterior) as source:

@@ -76,8 +76,8 @@ def discrepancy(
 
     The ratio Δ is below 1 if the model is closer to the annotators than they are to each other. Prints Δ with its
     interval beside Δ of answers that look at no case, whether the model is non-inferior within the margin (where such
-    answers are, too, these annotators cannot tell), the range of Δ if each annotator in turn is treated as a model, and
-    the annotator on whom Δ depends most. With --out, also writes discrepancy.csv (one row per model), annotators.csv
+    answers are, too, these annotators cannot tell), and what Δ depends on: where annotators stand on its scale, and the
+    one whom it depends on most. With --out, also writes discrepancy.csv (one row per model), annotators.csv
     (each annotator treated as a model), without_annotators.csv (Δ without each annotator), cases.csv, groups.csv (with
     --by), and discrepancy.png. Exit status: 0, or 3 if --require is not met, 2 for invalid input.
     """

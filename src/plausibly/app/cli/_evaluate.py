@@ -137,13 +137,17 @@ def evaluate(
 ) -> None:
     """Evaluate classifiers against the annotations under one or more aggregation models.
 
-    Prints the answers as soon as the first model has them, then computes what they are compared with and draws the
-    report. Writes report.html, metrics.csv (one row per classifier, model, reliability and metric), certainty.csv (one
-    row per case, model and reliability), and posterior-….nc for each model and reliability. Models that assume one true
-    class add annotators.csv and confusions.csv, ratings by raters who differ severities.csv and mean_ratings.csv;
-    population priors add shifts.csv; --by adds groups.csv (every metric by group of cases), and metrics that are curves
-    or confusion matrices add curves.csv and confusion.csv. A metric that has a value for every class has a row for
-    each. With --format parquet, tables are .parquet files. Other files in FOLDER are left alone.
+    Prints one screen as soon as the first model has the answers: panels of five experts (or as many as cases have
+    labels), agreement with one expert beside how experts agree, and how far the next classifier is behind. If a model
+    is named, its accuracy comes first, as published. Then computes what this is compared with, says whether the order
+    changes, and draws the report; standard deviations, point estimates and other models are there.
+
+    Writes report.html, metrics.csv (one row per classifier, model, reliability and metric), certainty.csv (one row per
+    case, model and reliability), and posterior-….nc for each model and reliability. Models that assume one true class
+    add annotators.csv and confusions.csv, ratings by raters who differ severities.csv and mean_ratings.csv; population
+    priors add shifts.csv; --by adds groups.csv (every metric by group of cases), and metrics that are curves or
+    confusion matrices add curves.csv and confusion.csv. A metric that has a value for every class has a row for each.
+    With --format parquet, tables are .parquet files. Other files in FOLDER are left alone.
 
     Ratings without a threshold that are not of few values by named raters are described, not modelled: ratings.csv
     (means by case), raters.csv (by rater) and, on the screen, how well raters agree.
@@ -322,7 +326,7 @@ def tell_answers(swept: Sweep, chosen: str | None, asked: options.MetricOptions,
     show(
         of_sweep(swept, named=named, metrics=metrics, agrees=agrees),
         str(rest),
-        kept=_KEPT + 2 * len(asked.require or ()),
+        kept=_KEPT + 2 * len(asked.require or ()) * len(swept.classifiers),
     )
 
 

@@ -95,7 +95,7 @@ def systems(
     """Rank systems by the outcomes that people would give, from few of theirs and many of judges.
 
     Judges, such as language models, rated many cases; people rated some of them, chosen at random. Prints the ranking
-    with P(best), every estimator, and what judges are worth and where they differ from people. All numbers are closed
+    with P(best), what limits it, what to rate next and how well judges agree with people. All numbers are closed
     forms; --model also samples a model of all raters, and ranks by it. With --out, also writes systems.html (one page),
     systems.csv (every estimator), ranking.csv, differences.csv, bias.csv, people.csv (each against the others),
     judges.csv, plan.csv (what more human outcomes would bring), drift.csv (bias by period, if there is a column date),

@@ -52,6 +52,7 @@ from plausibly.posterior.says import assumption
 
 PANEL, EXPERT = 5, "another expert"
 _MOST = 4  # columns of numbers
+_CLASS = {"what most experts would name": "the class that most experts would name"}  # as a class that is chosen
 _APART = 0.01  # by which agreement of fewer cases differs from that of all, if it is said
 _CLOSE = 0.05  # width of an interval below which a further digit says something
 
@@ -275,11 +276,13 @@ def of_sweep(swept: Sweep, *, named: bool = False, metrics: Sequence[str] = (), 
             apart[one] = Number(*(float(row[column]) for column in ("mean", "total_lower", "total_upper")))
             shares[one] = float(row["total_probability_better"])
     shown = {name: points(number) for name, number in apart.items()} if len(first) < _MOST else {}
-    table = table_of(first, order, shown, _title(swept, run, columns, first, results, one_valued))
+    table = table_of(first, order, shown, _title(swept, run, columns, first, results, one_valued, named))
     told = []
     best = order[0]
     if named and known and best not in seen:
-        told.append(f"{accuracy_in_words(swept, rows[best], metric, run)}.")
+        choice, truth = in_percent(numbers[best], " of cases"), truth_in_words(run.results.attrs)
+        said = f"By {model_in_words(run)}, {best}'s first choice is {_CLASS.get(truth, truth)} in {choice}."
+        told.append(said if metric == "top1_accuracy" else f"{accuracy_in_words(swept, rows[best], metric, run)}.")
     elif asked:
         told.append(_metric_sentence(asked[0], best, results))
     if columns and swept.panels is not None:
@@ -329,13 +332,14 @@ def _title(
     first: Sequence[Column],
     results: xr.Dataset,
     asked: Sequence[str],
+    named: bool,
 ) -> str:
     told = about_panels(swept.panels, columns) if columns and swept.panels is not None else ""
     of_accuracy, which = any(one.heading == "accuracy" for one in first), "metrics" if asked else ""
     if not which and not of_accuracy:
         return capitalised(told)
     against = f"{which or 'accuracy'}: against {truth_in_words(results.attrs)}"
-    against += f", by {model_in_words(run)}" if "truth" not in results.attrs else ""
+    against += f", by {model_in_words(run)}" if "truth" not in results.attrs and not named else ""
     if asked and "positive" in results.attrs:
         against += f"; positive: {results.attrs['positive']}{at_threshold(results) if operating_point(results) else ''}"
     return capitalised("; ".join(filter(None, [told, against])))
