@@ -407,7 +407,8 @@ def _refuse_repeats(names, cases, raters, case, system, opponent, rater, at: At,
     for row in again[:1].tolist():
         two = "" if opponent is None else f" and {str(names[opponent[row]])!r}"
         about = f"{str(names[system[row]])!r}{two}" + ("" if without else f", case {str(cases[case[row]])!r}")
-        fix = "add a column case that tells them apart, or keep one of the rows" if without else "keep one of the rows"
+        fix = "add a column case that tells them apart, or keep one of the rows"
+        fix = fix if without else "keep one of the rows, or name each case apart, such as by its turn (--case)"
         raise AnnotationError(f"{at(row)}: {str(raters[rater[row]])!r} rates {about} a second time; {fix}")
 
 

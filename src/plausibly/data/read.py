@@ -7,7 +7,7 @@ from typing import Any
 from plausibly.data.annotations import Annotations, Scores
 from plausibly.data.annotations.io.files import naming_file
 from plausibly.data.annotations.io.long_table import ORDERINGS
-from plausibly.data.annotations.io.read import annotations_of, open_any
+from plausibly.data.annotations.io.read import annotations_of, naming_cases, open_any
 from plausibly.data.labels.container import Labels, from_table
 from plausibly.data.labels.table import labels_in
 from plausibly.data.labels.types import type_of
@@ -63,7 +63,8 @@ def read(
         if table is not None and ranked and type_of(from_table(table, "drop", "readings")) in _NAMES:
             table = None  # several rows are one ranking, and no second answers
         if table is not None:
-            labels = from_table(table, "drop", opened.repeats)
+            with naming_cases(opened):
+                labels = from_table(table, "drop", opened.repeats)
             labels = labels.without(opened.missing) if opened.missing else labels
             if opened.repeats == "readings" or type_of(labels) not in _NAMES:
                 return labels

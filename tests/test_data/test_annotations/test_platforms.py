@@ -113,7 +113,7 @@ def test_rows_of_mturk_that_end_early_are_read(tmp_path):
     (tmp_path / "a.csv").write_text(text.getvalue())
     with pytest.warns(PlausiblyWarning) as told:
         assert said(pb.read_annotations(tmp_path / "a.csv")) == LABELS
-    assert any("5 rows without columns that are blank in all others" in str(one.message) for one in told)
+    assert any("5 rows without the last columns, which are taken for blank" in str(one.message) for one in told)
     text = io.StringIO()
     csv.writer(text).writerows([names, *rows, [*rows[0], "x"]])
     (tmp_path / "a.csv").write_text(text.getvalue())

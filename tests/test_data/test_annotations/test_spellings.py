@@ -108,3 +108,18 @@ def test_the_class_that_stands_for_a_success():
 def test_the_positive_class_is_what_is_found(classes, positive):
     """By the alphabet, who never finds a fracture had a sensitivity of 1."""
     assert positive_of_two(classes) == positive
+
+
+@TAKEN
+@pytest.mark.parametrize("names", ["Case,Annotator,Label", "CASE , Rater,Diagnosis", "Image_ID,READER,class"])
+def test_capital_letters_do_not_hide_what_columns_are(tmp_path, names):
+    path = tmp_path / "a.csv"
+    path.write_text(f"{names},note\np,ann,x,1\np,bob,y,2\nq,ann,x,3\nq,bob,x,4\n")
+    for read in (read_annotations(path), Labels.of(path)):
+        assert (len(read.cases), len(read.annotators)) == (2, 2)
+    path.write_text("ID,cat,dog\np,3,1\nq,0,9\n")
+    counts = read_annotations(path, classes=["cat", "dog"])
+    assert counts.cases.tolist() == ["p", "q"]
+    grades = pd.Categorical(["low", "high", "low", "high"], ["low", "high"], ordered=True)
+    table = pd.DataFrame({"Case": list("ppqq"), "Annotator": list("abab"), "Label": grades})
+    assert read_annotations(table).classes.tolist() == ["low", "high"]

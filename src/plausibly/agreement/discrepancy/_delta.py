@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 
 from plausibly.agreement.pairs import different
 from plausibly.base.errors import ArgumentError, DistanceError, show, suggest
-from plausibly.data.labels.formats import literal
+from plausibly.data.annotations.io.answers import literal
 from plausibly.data.labels.table import to_objects
 from plausibly.distances import BY_TYPE, DISTANCES, Distance, Jaccard, LabelRefused, PairRefused, find_distance
 

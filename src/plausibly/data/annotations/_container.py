@@ -12,7 +12,7 @@ from jaxtyping import Int
 from plausibly.base.errors import AnnotationError, show
 from plausibly.base.names import many, to_names
 from plausibly.data.annotations._classes import in_own_order
-from plausibly.data.annotations._rows import Rows, arrange, two_answers
+from plausibly.data.annotations._rows import Rows, SecondAnswers, arrange, two_answers
 from plausibly.data.annotations.by_case import InBlocks, check_columns
 from plausibly.data.annotations.io._counts import parse_counts
 from plausibly.data.annotations.io._rankings import labels_as_rankings, parse_rankings
@@ -509,7 +509,7 @@ def _refuse_second_answers(annotations: Annotations) -> None:
     one, other = annotations.classes[annotations.entry_class[annotations.annotation_start[first] :][:2]].tolist()
     case = str(annotations.cases[annotations.annotation_case[first]])
     who = str(annotations.annotators[annotations.annotation_annotator[first]])
-    raise AnnotationError(two_answers(case, who, one, other, len(several), len(sizes), "ties"))
+    raise SecondAnswers(two_answers(case, who, one, other, len(several), len(sizes), "ties"))
 
 
 def _classes(classes: Iterable[str] | None) -> np.ndarray | None:

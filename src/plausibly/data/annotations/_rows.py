@@ -20,6 +20,10 @@ ONE_ANSWER = ("first", "last")  #: which of several answers of one annotator to 
 WAYS = {"ties": "ties, if several rows are one answer", "readings": "readings, if cases were read again"}
 
 
+class SecondAnswers(AnnotationError):
+    """An annotator answers a case twice."""
+
+
 def check_size(number: float, n_rows: int) -> None:
     """Refuse counts with which a small file would fill the memory, before they are written out.
 
@@ -202,7 +206,7 @@ def one_answer(
     for row, before in zip(second[:1].tolist(), earlier[:1].tolist(), strict=True):
         case, who = str(cases[0][cases[1][row]]), str(annotators[0][annotators[1][row]])
         first, then = _shown(said[before]), _shown(said[row])
-        raise AnnotationError(
+        raise SecondAnswers(
             two_answers(case, who, first, then, len(second), len(pair) - len(second) - len(same), *ways)
         )
     if len(same):

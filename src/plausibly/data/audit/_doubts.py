@@ -28,8 +28,8 @@ def tell_doubts(read: Annotations | Labels) -> None:
     ...     warnings.simplefilter("always")
     ...     tell_doubts(Annotations.from_labels([["wart", "Wart"]]))
     >>> print(told[0].message)
-    The classes 'Wart' and 'wart' differ only in capitals, blanks or punctuation: if they mean the same, write them in \
-one way.
+    The classes 'Wart' and 'wart' differ only in capitals, blanks, punctuation or leading zeros: if they mean the \
+same, write them in one way.
     """
     for told in _doubts(read):
         warnings.warn(told, PlausiblyWarning, stacklevel=2)
@@ -55,8 +55,8 @@ def _doubts(read: Annotations | Labels) -> Iterator[str]:
             shown = listed([*map(repr, next(iter(alike.values())))])
             shown += f" (and {many(len(alike) - 1, 'further group')})" if len(alike) > 1 else ""
             yield (
-                f"The {what} {shown} differ only in capitals, blanks or punctuation: if they mean the same, write them "
-                "in one way."
+                f"The {what} {shown} differ only in capitals, blanks, punctuation or leading zeros: if they mean the "
+                "same, write them in one way."
             )
     if not labels and (told := pasted(read)) is not None:
         yield told

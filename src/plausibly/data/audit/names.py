@@ -66,7 +66,7 @@ def _shortened(name: str) -> set[str]:
 def plain_name(name: str) -> str:
     """Write a name without what readers overlook; what stands between two digits tells numbers apart and stays."""
     folded = unicodedata.normalize("NFKC", name).casefold().strip()
-    return _SEPARATORS.sub("", folded)
+    return folded.lstrip("0") or "0" if folded.isdecimal() else _SEPARATORS.sub("", folded)
 
 
 def _numbered(names: list[str]) -> dict[int, int]:

@@ -19,7 +19,7 @@ from plausibly.data.annotations.io.answers import whole
 from plausibly.data.annotations.io.columns import category_order, is_frame, is_number, missing, to_codes
 from plausibly.data.annotations.io.files import naming_file
 from plausibly.data.annotations.io.long_table import WHEN, one_answer, order_in
-from plausibly.data.annotations.io.read import annotations_of, open_any
+from plausibly.data.annotations.io.read import annotations_of, naming_cases, open_any
 from plausibly.data.annotations.io.source import Source
 from plausibly.data.annotations.io.spellings import COLUMNS
 from plausibly.data.annotations.views import blocks_by_annotation
@@ -154,7 +154,8 @@ class Labels:
             if table is None:
                 _refuse_columns(columns)
                 return _from_annotations(annotations_of(opened), numbered=True)
-            found = from_table(table, missing, opened.repeats)
+            with naming_cases(opened):
+                found = from_table(table, missing, opened.repeats)
             found = found.without(opened.missing) if isinstance(source, Source) else found
         return replace(found, order=category_order(source, COLUMNS["label"])) if is_frame(source) else found
 

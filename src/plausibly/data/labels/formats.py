@@ -232,8 +232,8 @@ def _rows(path: Path, kind: str, names: Mapping[str, str | None], who: str | Non
                 yield file.stem, str(who), _offsets(file)
     elif suffix == ".ann":
         yield path.stem, str(who), _offsets(path)
-    elif suffix == ".json" and (rows := _in_json(read_json(path), kind, who)) is not None:
-        yield from rows
+    elif suffix == ".json":
+        yield from _in_json(read_json(path), kind, who)
     elif suffix in OF_ROWS:
         for case, value in zip(*_cells(path, kind, names), strict=True):
             yield case, str(who), value
@@ -242,29 +242,24 @@ def _rows(path: Path, kind: str, names: Mapping[str, str | None], who: str | Non
             for column, spans in enumerate(sentence, 1):
                 yield str(number), str(column) if who is None else who, spans
     elif who is None:
-        raise ArgumentError("lines name no annotators: give one file for each, such as {'ann': …, 'bob': …}.")
+        raise ArgumentError(
+            "lines name no annotators: give a file, or a folder of .ann files, for each: {'ann': …, 'bob': …}, "
+            "ann=FILE bob=FILE."
+        )
     else:
         lines = _bracketed(read_text(path)) if suffix == ".mrg" else lines_of(read_text(path))
         for number, line in enumerate(lines, 1):
             yield str(number), who, _cell(line, "trees" if suffix == ".mrg" else kind, number)
 
 
-def _in_json(content: Any, kind: str, who: str | None) -> list[Row] | None:
-    """Labels of COCO, or of mappings; None of a table."""
+def _in_json(content: Any, kind: str, who: str | None) -> list[Row]:
+    """Labels of COCO, or one annotator's by case."""
     if isinstance(content, Mapping) and "annotations" in content:
         rows = coco_labels(content, kind, one_annotator=who is not None)
         return [(case, annotator if who is None else who, value) for case, annotator, value in rows]
-    if who is not None:
-        if not isinstance(content, Mapping):
-            raise AnnotationError("one annotator's JSON is COCO, or a mapping from case to label; write {case: label}")
-        return [(str(case), who, _cell(value, kind, row)) for row, (case, value) in enumerate(content.items(), 1)]
-    if isinstance(content, str):  # which would be taken for the name of a file
-        raise AnnotationError(f"labels are a list or a mapping, but the file holds the text {show(content)}")
-    if isinstance(content, list) and all(isinstance(row, Mapping) for row in content):
-        return None
-    labels = Labels.of(content)
-    values = [_cell(value, kind, row + 1) for value, row in zip(labels.values, labels.rows, strict=True)]
-    return list(zip(labels.cases[labels.case], labels.annotators[labels.annotator], values, strict=True))
+    if not isinstance(content, Mapping):
+        raise AnnotationError("one annotator's JSON is COCO, or a mapping from case to label; write {case: label}")
+    return [(str(case), str(who), _cell(value, kind, row)) for row, (case, value) in enumerate(content.items(), 1)]
 
 
 def _cells(path: Path, kind: str, roles: Mapping[str, str]) -> tuple[list[Any], list[Any]]:

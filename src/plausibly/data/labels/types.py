@@ -13,8 +13,8 @@ import numpy as np
 
 from plausibly.base.errors import ArgumentError
 from plausibly.data.annotations import Annotations, Scores
+from plausibly.data.annotations.io.answers import parsed
 from plausibly.data.labels.container import Labels, are_single
-from plausibly.data.labels.formats import literal
 from plausibly.distances import BY_TYPE, tree_of
 
 #: By type of label, the distance that is taken, and what the labels are called.
@@ -90,18 +90,14 @@ def type_of(labels: Labels) -> str:
         return "numbers" if len(labels) >= _FEW and n > len(labels) / 2 else "categories"
     step = max(1, len(labels) // _LOOKED_AT)
     some = labels.values.tolist()[::step]
-    parsed = [value.tolist() if isinstance(value, np.ndarray) else value for value in map(_parsed, some)]
-    if all(isinstance(value, Set) for value in parsed):
+    cells = [value.tolist() if isinstance(value, np.ndarray) else parsed(value) for value in some]
+    if all(isinstance(value, Set) for value in cells):
         return "sets"
-    if all(isinstance(value, list | tuple | Mapping) for value in parsed):
-        return _of_parts(parsed)
+    if all(isinstance(value, list | tuple | Mapping) for value in cells):
+        return _of_parts(cells)
     if all(isinstance(value, str) for value in some):
         return _of_words(labels, some)
     return "categories"
-
-
-def _parsed(value: Any) -> Any:
-    return literal(value) if isinstance(value, str) and value.lstrip()[:1] in ("[", "(", "{") else value
 
 
 def _n_different(labels: Labels) -> int:
@@ -136,12 +132,12 @@ def _is_tree(value: str) -> bool:
     return True
 
 
-def _of_parts(parsed: Sequence[Any]) -> str:
+def _of_parts(cells: Sequence[Any]) -> str:
     """Tell lists of numbers, of names and of objects by their members."""
-    if any(isinstance(value, Mapping) for value in parsed):
-        members = [value for value in parsed if isinstance(value, Mapping)]
+    if any(isinstance(value, Mapping) for value in cells):
+        members = [value for value in cells if isinstance(value, Mapping)]
     else:
-        members = [member for value in parsed for member in value]
+        members = [member for value in cells for member in value]
     members = [member.tolist() if isinstance(member, np.ndarray) else member for member in members]
     if members and all(isinstance(member, Mapping) for member in members):
         keys = set.intersection(*({*member} for member in members))
@@ -149,8 +145,8 @@ def _of_parts(parsed: Sequence[Any]) -> str:
     if members and all(isinstance(member, list | tuple) for member in members):
         return _of_lists(members)
     if members and all(_is_number(member) for member in members):
-        lengths = {len(value) for value in parsed}
-        if len(lengths) == 1 and not (lengths == {4} and all(_is_box(value) for value in parsed)):
+        lengths = {len(value) for value in cells}
+        if len(lengths) == 1 and not (lengths == {4} and all(_is_box(value) for value in cells)):
             return "vectors"
         return 'lists of numbers ("rmse" for vectors, "box_iou" for boxes by their corners)'
     if any(isinstance(member, list | tuple) for member in members):

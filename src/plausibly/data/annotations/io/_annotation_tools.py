@@ -24,10 +24,11 @@ the task (``_task_hash``). Ignored tasks and empty choices say
 nothing.
 """
 
+import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
-from plausibly.base.errors import AnnotationError, show
+from plausibly.base.errors import AnnotationError, PlausiblyWarning, show
 from plausibly.data.annotations.io._platforms import rows_of
 from plausibly.data.annotations.io.answers import (
     Answers,
@@ -191,7 +192,7 @@ def is_doccano_table(source: "Source") -> bool:
 
 def doccano_answers(source: "Source") -> Answers:
     """Take apart a file, whose annotator is unknown."""
-    answers = Answers()
+    answers, several = Answers(), False
     seen: set[str] = set()
     for number, record in enumerate(source.records if source.content is not None else _documents(rows_of(source))):
         if not is_doccano(record):
@@ -208,7 +209,11 @@ def doccano_answers(source: "Source") -> Answers:
             continue
         spans = all(is_list(label) and len(label) == 3 for label in labels)
         value = [tuple(label) for label in labels] if spans else labels[0] if len(labels) == 1 else labels
+        several |= isinstance(value, list) and not spans
         answers.add(case, None, value, scalars(record, _UNREAD_IN_DOCCANO))
+    if several:
+        words = "several labels of a document are one answer here; where annotators share a project, doccano does not"
+        warnings.warn(f"{words} say whose they are: export a file for each", PlausiblyWarning, stacklevel=2)
     return answers
 
 

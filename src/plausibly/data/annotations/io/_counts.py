@@ -17,6 +17,7 @@ from plausibly.data.annotations.io.long_table import MARKS, refuse_names, write_
 from plausibly.data.annotations.io.matrix import Matrix, matrix_of, read_matrix
 from plausibly.data.annotations.io.spellings import CASE, TOTALS, find
 from plausibly.data.annotations.io.table_files import read_batches
+from plausibly.data.annotations.io.wide import SURVEY
 
 if TYPE_CHECKING:
     from plausibly.data.annotations._container import Annotations
@@ -118,10 +119,24 @@ def _refuse_texts(source: "Source", case: str | None) -> None:
     for name, column in first.items():
         texts = [str(one) for one in list_of(column[:_LOOKED_AT]) if not is_nothing(one)]
         if texts and name != case and not any(map(is_number, texts)):
+            names = list(map(str, source.names))
+            case, who = case or find("case", names, {"case": CASE}), find("annotator", names)
+            rest = some([one for one in names if one not in (name, case, who)], 9)
+            if case is not None and who is not None:
+                raise AnnotationError(
+                    f"{case!r} names the cases and {who!r} the annotators, but no column is called label; say which of "
+                    f"{rest} is it with label= (--label); of a column for each class, name one at a time"
+                )
+            if {one.strip().lower() for one in names} & SURVEY:
+                raise AnnotationError(
+                    'this looks like a survey, with a row for each person: say layout="raters-in-rows" (--layout '
+                    "raters-in-rows) if each further column is a case"
+                )
             raise AnnotationError(
                 f"no layout fits the columns {some(list(source.names), 9)}: {name!r} holds texts such as "
                 f"{show(texts[0])}; say which columns are the case, the annotator and the label (--case, --annotator, "
-                "--label), or --layout wide if each column is an annotator's, raters-in-rows if each row is"
+                "--label), or --layout wide if each column is an annotator's, raters-in-rows if each row is; if "
+                "columns are findings that one reader tells of each case, there is nobody to compare with"
             )
 
 

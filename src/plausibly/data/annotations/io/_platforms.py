@@ -100,14 +100,15 @@ def is_marks(cells: Iterable[Any]) -> bool:
 
 def finished(answers: Answers) -> Answers:
     """Take answers that are all numbers for grades, or for scores where some are not whole."""
-    cells = [str(one).strip() for one in answers.value]
+    cells = [str(one).strip() for one in answers.value if one is not None]
     plain = all(is_number(cell) and (len(cell.lstrip("+-")) < 2 or cell.lstrip("+-")[0] != "0" or "." in cell[:3])
                 for cell in cells)  # fmt: skip
     if not cells or not plain or any(map(is_list, answers.value)):
         return answers
     answers.scores = any(float(cell) % 1 for cell in cells)
     answers.rating = not answers.scores
-    answers.value = [float(cell) if answers.scores else int(float(cell)) for cell in cells]
+    kind = float if answers.scores else int
+    answers.value = [None if one is None else kind(float(str(one).strip())) for one in answers.value]
     return answers
 
 

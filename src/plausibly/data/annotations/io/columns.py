@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from plausibly.base.errors import AnnotationError, PlausiblyError, show
 from plausibly.base.names import is_storable, repeated
+from plausibly.data.annotations.io.spellings import called
 
 _EXACT = 2**53  # up to which float64 holds every whole number
 
@@ -37,7 +38,7 @@ def table_columns(table: object) -> Columns:
 def category_order(frame: Any, names: Collection[str]) -> tuple[str, ...] | None:
     """Return the categories of the first column with one of some names, if they have an order; else None."""
     wrapped = nw.from_native(frame, eager_only=True)
-    found = next((wrapped[name].dtype for name in names if name in wrapped.columns), None)
+    found = next((wrapped[name].dtype for name in called(names, wrapped.columns)), None)
     return tuple(found.categories) if isinstance(found, nw.Enum) else None
 
 

@@ -1,7 +1,8 @@
 """Rows of classes of files and of objects in memory, and what these say further of cases and annotators."""
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pandas as pd
 from plausibly.base.errors import AnnotationError, ArgumentError
 from plausibly.base.names import to_names
 from plausibly.data.annotations._classes import read_classes
-from plausibly.data.annotations._rows import Rows, one_answer
+from plausibly.data.annotations._rows import Rows, SecondAnswers, one_answer
 from plausibly.data.annotations.io._rankings import Collector
 from plausibly.data.annotations.io.answers import blocks_of
 from plausibly.data.annotations.io.columns import category_order, is_frame, list_of, to_codes
@@ -97,6 +98,23 @@ def _long(source: Any) -> pd.DataFrame:
     }
     table = pd.DataFrame({name: pd.Series(column, dtype=object) for name, column in hashable.items()})
     return table.assign(case=table["case"].astype(str), annotator=table["annotator"].astype(str)).infer_objects()
+
+
+@contextmanager
+def naming_cases(source: Source) -> Iterator[None]:
+    """Say which other column may name the cases of a table in which annotators answer a case twice."""
+    try:
+        yield
+    except SecondAnswers as error:
+        case, who = find("case", source.names), find("annotator", source.names)
+        if case is not None and who is not None:
+            cells = {name: list(map(str, list_of(column))) for name, column in source.columns().items()}
+            n, least = len(cells[case]), len({*cells[case]})
+            pairs = {name: {*zip(column, cells[who], strict=True)} for name, column in cells.items()}
+            for name in [name for name in cells if len(pairs[name]) == n and least < len({*cells[name]}) < n][:1]:
+                words = f"; or, if {name!r} and not {case!r} names the cases, say case={name!r} (--case {name})"
+                error.args = (error.args[0] + words, *error.args[1:])
+        raise
 
 
 def rows_in(source: Source, formats: Sequence[Format] = FORMATS) -> Rows | dict[str, Any] | None:

@@ -107,6 +107,11 @@ def suffix_of(path: Path, known: tuple[str, ...]) -> str:
     """Return the lower-case suffix of a path, one of those `known`."""
     suffix = ending(path)
     refuse_spreadsheet(suffix)
+    if suffix == ".xml":
+        raise FileError(
+            "XML, such as CVAT's, is not read here; write the cases and labels of each annotator to a table, and give "
+            "ann=ann.csv bob=bob.csv"
+        )
     if suffix not in known:
         raise FileError(f"the suffix {suffix!r} names no format read here; use one of {', '.join(known)}")
     return suffix

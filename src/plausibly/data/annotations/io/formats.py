@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
-from plausibly.base.errors import ArgumentError, FileError, suggest
+from plausibly.base.errors import AnnotationError, ArgumentError, FileError, suggest
 from plausibly.data.annotations._rows import Rows
 from plausibly.data.annotations.io._annotation_tools import (
     argilla_answers,
@@ -337,8 +337,24 @@ def read_source(source: Source, formats: Sequence[Format] = FORMATS) -> Rows | S
     return replace(source, **own, **form)
 
 
+#: Fields of files that are known and not read, with what to do.
+UNREAD = {
+    ("data_row", "projects"): "this is Labelbox's export, which is not read here: write a table with the case "
+    "(data_row.global_key), the annotator (label_details.created_by) and the label (the name of the answer)",
+    ("spec", "final_report"): "this is a log of OpenAI's evals, with the marks of one system and no annotators: for "
+    "plausibly systems, write a table with the columns system, case (sample_id), rater and outcome (data.correct)",
+    ("expert_annotations", "turker_annotations"): "these are SummEval's, with several numbers by each annotator: write "
+    "a table of one of them, with a case (id and model_id), an annotator and a score",
+    ("generator_1", "generator_2"): "these are comparisons of two systems: for plausibly systems, write a table with "
+    "system_a (generator_1), system_b (generator_2), case, rater, and as outcome the system that is preferred, or tie",
+}
+
+
 def taken_apart(source: Source, formats: Sequence[Format]) -> Rows | Answers | Source | None:
     """Read a source by the reader of its format."""
+    for fields, told in UNREAD.items():
+        if {*fields} <= {*source.names} and not source.roles:
+            raise AnnotationError(told)
     known = format_of(source, formats)
     if known is not None and source.control is not None and not known.controls:
         refuse_control(source.control)

@@ -28,7 +28,7 @@ from plausibly.data.annotations.io.columns import (
     to_floats,
 )
 from plausibly.data.annotations.io.files import TABLES, ending, read_npy, suffix_of
-from plausibly.data.annotations.io.spellings import CASE, FURTHER
+from plausibly.data.annotations.io.spellings import CASE, FURTHER, called
 from plausibly.data.annotations.io.spellings import PREDICTED as NAMED
 from plausibly.data.annotations.io.table_files import header_of, read_batches, refuse_repeats
 from plausibly.data.annotations.matching import with_index
@@ -162,7 +162,7 @@ def from_array(array: object, error: type[PlausiblyError]) -> Matrix:
 def column_of_cases(names: Iterable[str], classes: np.ndarray | None) -> list[str]:
     """Return the column that names the cases, if there is one."""
     known = () if classes is None else classes
-    found = [name for name in CASE if name in names and name not in known][:1]
+    found = [name for name in called(CASE, names) if name not in known][:1]
     ids = [name for name in FURTHER["case"] if name in names and name not in known and name.endswith("_id")]
     return found or (ids if len(ids) == 1 else [])
 

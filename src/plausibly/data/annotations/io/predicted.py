@@ -218,6 +218,12 @@ def frame_of_json(content: Any, classes: Collection[str] | np.ndarray | None = N
         If a record has another form, or not the same fields as the first one.
     """
     classes = None if classes is None else list(map(str, classes))
+    nested = isinstance(content, Mapping) and all(isinstance(said, Mapping) and said for said in content.values())
+    if nested and all(isinstance(one, Mapping) for said in content.values() for one in said.values()):
+        raise PredictionError(
+            f"the file holds several classifiers, {some(list(content))}, with a mapping from case to what each says; "
+            "write a file for each, {case: {class: number}}"
+        )
     if isinstance(content, Mapping):
         content = [{"case": str(case), "probs": said} for case, said in content.items()]
     if not is_list(content) or not len(content):

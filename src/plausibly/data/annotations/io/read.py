@@ -10,6 +10,7 @@ from plausibly.base.names import tell_no_answers
 from plausibly.base.progress import logged
 from plausibly.data.annotations._classes import in_own_order
 from plausibly.data.annotations._container import Annotations
+from plausibly.data.annotations.io.exports import naming_cases as naming_cases
 from plausibly.data.annotations.io.exports import open_any as open_any
 from plausibly.data.annotations.io.exports import rows_in
 from plausibly.data.annotations.io.files import many_objects, naming_file
@@ -134,7 +135,8 @@ def annotations_of(source: Source, choices: str | None = None, *, told: bool = F
         raise ArgumentError(
             "readings are compared by agreement; here each annotator has one answer: say first or last."
         )
-    return as_annotations(rows_in(source), source, choices, told=told)
+    with naming_cases(source):
+        return as_annotations(rows_in(source), source, choices, told=told)
 
 
 def as_annotations(content: Any, source: Source, choices: str | None, *, told: bool = False) -> Annotations | Scores:

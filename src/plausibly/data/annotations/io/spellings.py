@@ -153,15 +153,27 @@ def find(name: str, columns: Iterable[str], spellings: Mapping[str, tuple[str, .
     ('image_id', 'task', None)
     """
     columns = list(columns)
-    usual = next((one for one in spellings.get(name, (name,)) if one in columns), None)
-    further = _further(name, columns)
-    return further[0] if usual is None and len(further) == 1 else usual
+    usual = called(spellings.get(name, (name,)), columns)
+    further = [] if usual else _further(name, columns)
+    return usual[0] if usual else further[0] if len(further) == 1 else None
+
+
+def called(spellings: Iterable[str], columns: Iterable[str]) -> list[str]:
+    """Columns that have one of some names, in the order of these; capital letters and kinds of blanks do not count.
+
+    Examples
+    --------
+    >>> called(["case", "case_id"], ["Case ID", "Case ", "note"])
+    ['Case ', 'Case ID']
+    """
+    columns = list(columns)
+    plain = {re.sub(r"\s", "_", one.strip().lower()): one for one in reversed(columns)} | {one: one for one in columns}
+    return [plain[one if one in plain else one.lower()] for one in spellings if one in plain or one.lower() in plain]
 
 
 def _further(name: str, columns: list[str]) -> list[str]:
     """Further names of a column that a table has, or else last ones; an annotation is a label beside annotators."""
-    found = [one for one in FURTHER.get(name, ()) if one in columns]
-    found = found or [one for one in LAST.get(name, ()) if one in columns]
+    found = called(FURTHER.get(name, ()), columns) or called(LAST.get(name, ()), columns)
     if not found and name in ("class", "label") and LABELLED in columns and find("annotator", columns) is not None:
         return [LABELLED]
     return found
@@ -181,12 +193,12 @@ def spelling_of(
     `needed` and `several` are the advice where the column is missing, and where it is there under two names.
     """
     columns = list(columns)
-    there = [spelling for spelling in spellings.get(name, (name,)) if spelling in columns]
+    there = called(spellings.get(name, (name,)), columns)
     if len(there) > 1:
         raise error(f"the table has both a column {there[0]!r} and a column {there[1]!r}; {several}")
     further = _further(name, columns)
     if not there and len(further) == 1:
-        if further[0] not in _MEANT:
+        if further[0].strip().lower() not in _MEANT:
             warnings.warn(f"the column {further[0]!r} is taken for {name}", PlausiblyWarning, stacklevel=2)
         return further[0]
     if not there and further:

@@ -33,8 +33,16 @@ from plausibly.data.annotations.io.workbooks import read_sheet
 
 _FORMULA = r"^('*)([=+\-@\t\r])"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
-_DECIMAL_COMMA = r"^(\s*[+-]?\d*),(\d+(?:[eE][+-]?\d+)?\s*)$"
-_NUMBERS = r"^\s*([+-]?(\d+|\d*,\d+)([eE][+-]?\d+)?)?\s*$"  # or blank
+_COMMA = r"^(\s*[+-]?\d*),(\d+(?:[eE][+-]?\d+)?\s*)$"
+#: Numbers with a comma, all numbers (or blanks), what to put in place of what, and how a warning calls it.
+_DECIMALS = (
+    *(_COMMA, r"^\s*([+-]?(\d+|\d*,\d+)([eE][+-]?\d+)?)?\s*$", _COMMA, r"\1.\2"),
+    "cells are separated by semicolons, and numbers have decimal commas",
+)
+_THOUSANDS = (
+    *(r"^\s*[+-]?\d{1,3}(,\d{3})+(\.\d+)?\s*$", r"^\s*([+-]?(\d*\.?\d+|\d{1,3}(,\d{3})+(\.\d+)?))?\s*$", ",", ""),
+    "commas in numbers separate thousands",
+)
 _ESCAPED = r"^'('*[=+\-@\t\r])"  # where they were put before them
 
 
@@ -95,6 +103,7 @@ def _formulas(cells: pa.Array) -> np.ndarray:
 _BLOCK = 2**24  # bytes of text that are parsed together; a row has to fit in them
 _CELLS = 2**20  # of a matrix in Parquet that are decoded together
 _ROWS = 2**18  # of a long table in Parquet, likewise
+_CUT = {"HITId", "WorkerId"}  # columns of a platform that leaves out blank cells at the end of a row
 _NO_TABLE = "no table of equally long rows"
 _NO_PARQUET = "no Parquet table or truncated"
 
@@ -179,7 +188,7 @@ def _blocks(path: Path, kinds: Mapping[str, pa.DataType], header: bool) -> Itera
     else:
         return
     text, n_short = found
-    words = f"{path}: {many(n_short, 'row')} without columns that are blank in all others; taken for blank"
+    words = f"{path}: {many(n_short, 'row')} without the last columns, which are taken for blank"
     warnings.warn(words, PlausiblyWarning, stacklevel=2)
     for batch in _open_csv(path, kinds, header, text):
         yield batch.slice(min(n_rows, len(batch)))
@@ -197,7 +206,8 @@ def _completed(path: Path) -> tuple[bytes, int] | None:
         return None
     rows = [row for row in rows if row]
     least, most = min(map(len, rows)), max(map(len, rows))
-    if len(rows[0]) < most or any(any(map(str.strip, row[least:])) for row in rows[1:]):
+    ends = not {*rows[0]} >= _CUT and any(any(map(str.strip, row[least:])) for row in rows[1:])
+    if len(rows[0]) < most or ends:
         return None
     text = io.StringIO(newline="")
     csv.writer(text, quoting=csv.QUOTE_ALL, delimiter=delimiter, lineterminator="\n").writerows(
@@ -303,29 +313,27 @@ def _is_utf8(path: Path) -> bool:
 
 
 def _decimal_points(path: Path) -> Callable[[pa.ChunkedArray], pa.ChunkedArray]:
-    """Function that writes points for decimal commas, in a file whose cells are separated by semicolons.
+    """Function that writes numbers with points for decimal commas, if semicolons separate cells, else without commas.
 
-    A warning says so of the first number that has one.
+    The latter separate thousands. A warning says so of the first number that has one.
     """
-    if ending(path) in (WORKBOOK, ".parquet") or _delimiter(path) != ";":
+    if ending(path) in (WORKBOOK, ".parquet"):
         return lambda texts: texts
+    commas, numbers, given, instead, called = _DECIMALS if _delimiter(path) == ";" else _THOUSANDS
     told: list[str] = []
 
     def changed(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-        found, numbers = (
-            pc.call_function("match_substring_regex", [texts], pc.MatchSubstringOptions(pattern))
-            for pattern in (_DECIMAL_COMMA, _NUMBERS)
-        )
-        if not pc.call_function("any", [found]).as_py() or not pc.call_function("all", [numbers]).as_py():
+        found = pc.call_function("match_substring_regex", [texts], pc.MatchSubstringOptions(commas))
+        if not pc.call_function("any", [found]).as_py():
             return texts
-        points = pc.call_function(
-            "replace_substring_regex", [texts], pc.ReplaceSubstringOptions(_DECIMAL_COMMA, r"\1.\2")
-        )
+        fit = pc.call_function("match_substring_regex", [texts], pc.MatchSubstringOptions(numbers))
+        if not pc.call_function("all", [fit]).as_py():
+            return texts
+        points = pc.call_function("replace_substring_regex", [texts], pc.ReplaceSubstringOptions(given, instead))
         if not told:
             at = pc.call_function("index", [found], pc.IndexOptions(pa.scalar(True))).as_py()
             told.append(f"{texts[at].as_py().strip()} is read as {points[at].as_py().strip()}")
-            words = f"{path}: cells are separated by semicolons, and numbers have decimal commas: {told[0]}"
-            warnings.warn(words, PlausiblyWarning, stacklevel=2)
+            warnings.warn(f"{path}: {called}: {told[0]}", PlausiblyWarning, stacklevel=2)
         return points
 
     return changed

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from plausibly.base.errors import AnnotationError, PlausiblyWarning, show
 from plausibly.base.names import some
 from plausibly.data.annotations._rows import MOST
+from plausibly.data.annotations.io._platforms import finished
 from plausibly.data.annotations.io.answers import Answers, is_nothing, to_name, whole
 from plausibly.data.annotations.io.columns import Columns, is_number, is_text, list_of
 from plausibly.data.annotations.io.long_table import MARKS
@@ -37,6 +38,7 @@ _TRUTHS = {
     "adjudicated",
 }
 _NAMES = ("name", "your name", "email", "email address", "e-mail", "initials", "responseid", "response id")
+SURVEY = {"responseid", "response id", "timestamp", "email address"}  #: columns that forms write
 _SUMS = ("total", "totals", "sum", "mean", "average", "median", "std", "sd")  #: cases that sum up others
 _COUNTS = ("n", "count", "counts", "freq", "frequency")  #: columns that say how often a row is there
 _VOTES = (*_COUNTS, "votes", "n_votes")  #: and how often a class was named
@@ -77,11 +79,11 @@ def is_person(name: str) -> bool:
 
     Examples
     --------
-    >>> [is_person(name) for name in ("Rater1", "reader B", "r2", "Radiologist_03", "rash", "R", "judged")]
+    >>> [is_person(name) for name in ("Rater1", "reader B", "r2", "Dr. Rossi", "rash", "R", "judged")]
     [True, True, True, True, False, False, False]
     """
     plain = name.strip().lower()
-    if re.fullmatch(r"r[\s_.#-]*\d+", plain):
+    if re.fullmatch(r"r[\s_.#-]*\d+|(?:dr|prof)[.\s_]+\w.*", plain):
         return True
     found = _PERSON.match(plain)
     return found is not None and _NUMBERED.fullmatch(plain[found.end() :]) is not None
@@ -147,7 +149,8 @@ def _without_sums(columns: dict[str, list[Any]], case: str | None) -> tuple[dict
     kept = [any(not is_nothing(one) for one in row) for row in zip(*columns.values(), strict=True)]
     sums: list[str] = []
     for row in range(len(kept) - 1, 0, -1) if case else ():
-        name = str(columns[case][row])  # type: ignore[index]
+        cells = [columns[case][row], *(column[row] for column in columns.values())]  # type: ignore[index]
+        name = str(next((one for one in cells if not is_nothing(one)), ""))
         if kept[row] and name.strip().lower() not in _SUMS:
             break
         sums += [name] * kept[row]
@@ -193,7 +196,7 @@ def rater_rows(source: "Source") -> Answers:
             f"no column names the annotators, among {some([*columns], 9)}; say which one does with annotator= "
             "(--annotator)"
         )
-    cases = _annotators(source)
+    cases = _annotators(source) or [name for name in columns if name != who and name.strip().lower() not in SURVEY]
     answers = Answers()
     # Qualtrics has two more rows of headers, the second of which says where columns come from.
     first = next((row + 1 for row, one in enumerate(columns[who]) if "ImportId" in str(one)), 0)
@@ -205,7 +208,7 @@ def rater_rows(source: "Source") -> Answers:
     where = "" if source.path is None else f"{source.path}: "
     words = f"{where}the columns {some(cases, 9)} are read as one case each, and {source.roles.get(who, who)!r} as the "
     warnings.warn(f"{words}annotator{left}", PlausiblyWarning, stacklevel=4)
-    return answers
+    return finished(answers)
 
 
 def _answer(cell: Any) -> str | None:

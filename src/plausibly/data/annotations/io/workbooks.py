@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from plausibly.base.checks import check_library
-from plausibly.base.errors import FileError, suggest
+from plausibly.base.errors import FileError, PlausiblyWarning, suggest
 from plausibly.base.names import some
 from plausibly.data.annotations.io.files import WORKBOOK, parted, reading
 
@@ -49,6 +49,10 @@ def _read(file: Path, name: str | None, stamp: tuple[int, int]) -> bytes:
             if any(cell is not None for cell in row):
                 rows.append([_text(cell) for cell in row])
                 blank = blank or None in row
+    while len(rows) > 1 and any(rows[0][:1]) and not any(rows[0][1:]) and sum(map(bool, rows[1])) > 1:
+        words = f"{file}: the first row of the sheet {name!r} is a title, {rows[0][0]!r}, and left out"
+        warnings.warn(words, PlausiblyWarning, stacklevel=2)
+        del rows[0]
     width = max((place + 1 for row in rows for place, cell in enumerate(row) if cell), default=0)
     if not width:
         raise FileError(f"the sheet {name!r} is empty; name another")
