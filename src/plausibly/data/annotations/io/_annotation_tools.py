@@ -24,11 +24,10 @@ the task (``_task_hash``). Ignored tasks and empty choices say
 nothing.
 """
 
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
-from plausibly.base.errors import AnnotationError, PlausiblyWarning, show
+from plausibly.base.errors import AnnotationError, show
 from plausibly.data.annotations.io._platforms import rows_of
 from plausibly.data.annotations.io.answers import (
     Answers,
@@ -213,7 +212,7 @@ def doccano_answers(source: "Source") -> Answers:
         answers.add(case, None, value, scalars(record, _UNREAD_IN_DOCCANO))
     if several:
         words = "several labels of a document are one answer here; where annotators share a project, doccano does not"
-        warnings.warn(f"{words} say whose they are: export a file for each", PlausiblyWarning, stacklevel=2)
+        answers.note = f"{words} say whose they are: export a file for each"
     return answers
 
 

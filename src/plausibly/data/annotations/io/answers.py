@@ -32,6 +32,7 @@ class Answers:
     value: list[Any] = field(default_factory=list)  #: None if missing
     further: list[Mapping[str, Any]] = field(default_factory=list)  #: other fields of the source
     left_out: dict[str, int] = field(default_factory=dict)  #: how often what was left out
+    note: str = ""  #: what else is told of a file that is read by itself
     rating: bool = False  #: whether values are numbers of stars; their classes are in the order of the numbers
     scores: bool = False  #: whether values are numbers on a scale, which annotations keep as such
 
@@ -48,10 +49,9 @@ class Answers:
 
     def tell_left_out(self, path: Any = None) -> None:
         """Warn of what was left out, of a file or of what is in memory."""
-        if self.left_out:
-            words = ", ".join(f"{number:,} {what}" for what, number in self.left_out.items())
-            where = "" if path is None else f"{path}: "
-            warnings.warn(f"{where}left out: {words}", PlausiblyWarning, stacklevel=4)
+        words = ", ".join(f"{number:,} {what}" for what, number in self.left_out.items())
+        for told in filter(None, (words and f"left out: {words}", self.note)):
+            warnings.warn(told if path is None else f"{path}: {told}", PlausiblyWarning, stacklevel=4)
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return columns of a long table; annotators without names are numbered within their case.
