@@ -22,7 +22,7 @@ LIMITS: dict[str, dict[str, int]] = {
     "lines of code": {
         "aggregation": 5900,  # answers of a user's own program: checked, scored, replicated; posteriors of other data
         "agreement": 8770,  # reader studies: figures, effects, product weights, reading, result, planning
-        "app": 13360,  # first screens, beside the pages with sentences of their own; doctor's options
+        "app": 13380,  # first screens, beside the pages with sentences of their own; doctor's options
         "base": 2220,  # programs that the next process finds without tracing them
         "data": 15230,  # one reader with roles and layouts; files that are not read say what to give; thousands, titles
         "decisions": 3920,
@@ -40,7 +40,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "validation": 6700,  # reader studies; verdicts on misled annotators, and by gold labels
     },
     "shape": {
-        "files over 400 lines": 19,  # first screens; labels have two orders; designs of systems are one check
+        "files over 400 lines": 18,  # first screens; labels have two orders; designs of systems are one check
         "thread and process pools": 1,
         "page templates": 6,
         "imports of private modules across folders": 3,

@@ -2,7 +2,6 @@ from ._judge import judge_report as judge_report
 from ._page import render as render
 from ._page import report as report
 from ._readers import readers_report as readers_report
-from ._summary import agreement_in_words as agreement_in_words
 from ._summary import alike as alike
 from ._summary import order_over_runs as order_over_runs
 from ._systems import systems_report as systems_report

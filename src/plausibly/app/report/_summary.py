@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 
 from plausibly.aggregation.sweeps import Run, Sweep
 from plausibly.app.report._ambiguity import (
@@ -19,8 +18,8 @@ from plausibly.app.report._ambiguity import (
     stay_open,
 )
 from plausibly.app.report.label_metrics import of_labels_in_words, truths
+from plausibly.app.report.panels import agreement_in_words
 from plausibly.app.report.tables import annotated_cases, checks_failed, headline, headline_metrics, lead, sampled
-from plausibly.base.bootstrap import CI_PROB, interval
 from plausibly.base.names import figures, listed
 from plausibly.decisions.planning import Plan
 from plausibly.decisions.planning.advice import in_short
@@ -290,73 +289,28 @@ def freed_shape(swept: Sweep, run: Run) -> dict[str, dict[Hashable, Any]]:
     return {row["classifier"]: row for row in rows if row["classifier"] not in seen}
 
 
-def agreement(swept: Sweep, classifiers: Sequence[str], n: int = 3, *, bounds: bool = True) -> Iterator[str]:
-    """State how often classifiers agree with experts and with panels of n of them, which needs no model.
+def agreement(swept: Sweep, classifiers: Sequence[str], *, bounds: bool = True) -> Iterator[str]:
+    """State how often classifiers decide as panels of experts would, and agree with one, which needs no model.
 
     With `bounds`, also in which interval.
     """
     if swept.panels is None:
         return
-    of = "annotated cases" if annotated_cases(swept.annotations) else "cases"
-    ends = ("top1_accuracy_lower_bound", "top1_accuracy_upper_bound")
-    withheld = next((run.results for run in swept.runs if ends[0] in run.results), None)
     at_threshold = swept.of_labels is not None and "threshold" in swept.of_labels.attrs
     agrees = "'s first choice agrees" if at_threshold else " agrees"
-    sentences = agreement_in_words(swept.panels, classifiers, of, n, agrees, bounds=bounds)
+    of = " of annotated cases" if annotated_cases(swept.annotations) else " of cases"
+    sentences = agreement_in_words(swept.panels, classifiers, agrees, of, bounds=bounds)
     for told, name in zip(sentences, classifiers, strict=True):
-        least, most = (np.nan if withheld is None else withheld[end].sel(classifier=name) for end in ends)
-        if not np.isnan(least):
-            told += f" Its accuracy may be anything between {_percent(float(least))} and {_percent(float(most))}."
-        yield told
+        yield " ".join([told, *accuracy_bounds(swept, name)])
 
 
-def agreement_in_words(
-    panels: xr.Dataset,
-    classifiers: Sequence[str],
-    of: str = "cases",
-    n: int = 3,
-    agrees: str = " agrees",
-    *,
-    bounds: bool = True,
-) -> Iterator[str]:
-    """State how often classifiers agree with experts and with panels of n of them, a sentence for each."""
-    level = float(panels["human_level"])
-    for name in classifiers:
-        own = panels.sel(classifier=name)
-        told = f"{name}{agrees} with an expert in {_percent(float(own['expert_agreement']))} of {of}"
-        if bounds and "expert_agreement_total" in own and own["expert_agreement_total"].notnull().all():
-            told += f" (94 % interval {_range(*interval(own['expert_agreement_total'].values, CI_PROB))})"
-        read, all_ = (own[which].attrs["n_cases"] for which in ("expert_agreement_paired", "expert_agreement"))
-        experts = f"experts {'agree ' if read == all_ else ''}with each other in {_percent(level)}."
-        if not np.isnan(level) and read < all_:
-            told += f"; of the {_cases(read)} that several have read, in "
-            told += _percent(float(own["expert_agreement_paired"]))
-            told += f", and {experts}" if name == classifiers[0] else "."
-        else:
-            told += f"; {experts}" if name == classifiers[0] and not np.isnan(level) else "."
-        if name == classifiers[0] and (constant := constant_in_words(panels)):
-            told += f" {constant}"
-        if n in own["n"]:
-            of_panel, n_cases = own["panel_accuracy"].sel(n=n), own["panel_accuracy"].attrs["n_cases"]
-            told += f" A panel of {n} experts would decide as it does in {_percent(float(of_panel))}"
-            if n_cases < own["expert_agreement"].attrs["n_cases"]:
-                told += f" of the {_cases(n_cases)} with {own.sizes['n']} labels or more"
-            if bounds and "panel_accuracy_total" in own:
-                ends = own["panel_accuracy_total"].sel(n=n)
-                told += f" ({_range(*interval(ends.values, CI_PROB))})" if ends.notnull().all() else ""
-            told += "."
-        yield told
-
-
-def constant_in_words(panels: xr.Dataset) -> str:
-    """Say that a single answer agrees with experts as often as they do; nothing if none does."""
-    constant = panels["human_level"].attrs.get("constant_agreement", np.nan)
-    if not constant >= float(panels["human_level"]):
-        return ""
-    return (
-        f"Always naming {panels['human_level'].attrs['constant']!r} agrees with an expert in {_percent(constant)}, so "
-        "to agree as often as experts do tells nothing here."
-    )
+def accuracy_bounds(swept: Sweep, name: str) -> Iterator[str]:
+    """Say between which values an accuracy may be, where labels do not tell it."""
+    ends = ("top1_accuracy_lower_bound", "top1_accuracy_upper_bound")
+    withheld = next((run.results for run in swept.runs if ends[0] in run.results), None)
+    least, most = (np.nan if withheld is None else float(withheld[end].sel(classifier=name)) for end in ends)
+    if not np.isnan(least):
+        yield f"The accuracy of {name} may be anything between {_percent(least)} and {_percent(most)}."
 
 
 def _judged_by(run: Run) -> str:

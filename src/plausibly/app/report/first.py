@@ -4,7 +4,6 @@ import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
-from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -13,11 +12,11 @@ from plausibly.aggregation.registry import find_model
 from plausibly.aggregation.sweeps import Run, Sweep
 from plausibly.app.report._ambiguity import OPEN, SETTLED
 from plausibly.app.report._summary import (
+    accuracy_bounds,
     accuracy_in_words,
     alike,
     certainty_in_words,
     choice_of_cases,
-    constant_in_words,
     freed_shape,
     prior_notes,
     rests_on,
@@ -35,98 +34,37 @@ from plausibly.app.report.of_labels import (
     otherwise_against,
     unusual,
 )
+from plausibly.app.report.panels import (
+    Column,
+    Number,
+    about_panels,
+    agreement_sentence,
+    ahead_sentence,
+    behind,
+    constant_in_words,
+    in_percent,
+    of_panels,
+    percent,
+    plain,
+    points,
+)
 from plausibly.app.report.tables import checks_failed, headline, headline_metrics, lead
 from plausibly.app.screen import Screen, Table
-from plausibly.base.bootstrap import CI_PROB, holding, interval
+from plausibly.base.bootstrap import CI_PROB
 from plausibly.base.errors import PlausiblyError
-from plausibly.base.names import probability_in_words
 from plausibly.data.annotations import Annotations
 from plausibly.evaluation import by_group, summary
 from plausibly.evaluation.cautions import cautions
 from plausibly.evaluation.freed import too_far
 from plausibly.evaluation.summaries import SUFFIX, few_in_words, goodness
 from plausibly.evaluation.truth import truth_in_words
-from plausibly.evaluation.verdicts import SURE, at_other_cut_offs, difference
+from plausibly.evaluation.verdicts import at_other_cut_offs, difference
 from plausibly.metrics.words import capitalised, metric_name
 from plausibly.posterior.says import assumption
 
-PANEL, EXPERT = 5, "another expert"
+EXPERT = "another expert"
 _MOST = 4  # columns of numbers
 _CLASS = {"what most experts would name": "the class that most experts would name"}  # as a class that is chosen
-_APART = 0.01  # by which agreement of fewer cases differs from that of all, if it is said
-_CLOSE = 0.05  # width of an interval below which a further digit says something
-
-
-class Number(NamedTuple):
-    """A value with the ends of its interval, NaN if there is none."""
-
-    mean: float
-    lower: float = np.nan
-    upper: float = np.nan
-
-
-class Column(NamedTuple):
-    """What a column says of every classifier, and of a further expert; with replicates, from which differences are."""
-
-    heading: str
-    numbers: Mapping[str, Number]
-    expert: Number | None = None
-    replicates: Mapping[str, np.ndarray] = {}
-    share: bool = True
-    better: Any = "greater"
-
-
-def percent(number: Number, to: str = "–") -> str:
-    """Write a share in percent with its interval.
-
-    Examples
-    --------
-    >>> percent(Number(0.7712, 0.688, 0.83)), percent(Number(0.99, 0.98, 1.0)), percent(Number(float("nan")))
-    ('77.1 (69–83)', '99.0 (98.0–100.0)', '')
-    """
-    if np.isnan(number.mean):
-        return ""
-    digits = 0 if number.upper - number.lower >= _CLOSE else 1
-    ends = f" ({100 * number.lower:.{digits}f}{to}{100 * number.upper:.{digits}f})"
-    return f"{100 * number.mean:.1f}{'' if np.isnan(number.lower) else ends}"
-
-
-def in_percent(number: Number, of: str = "") -> str:
-    """Write a share, and of what, with its interval in a sentence."""
-    ends = "" if np.isnan(number.lower) else f" ({percent(number, ' to ').partition('(')[2]}"
-    return f"{100 * number.mean:.1f} %{of}{ends}"
-
-
-def plain(number: Number, to: str = "–") -> str:
-    """Write a value with its interval, to as many digits as tell something."""
-    if np.isnan(number.mean):
-        return ""
-    digits = 3 if number.upper - number.lower < _CLOSE else 2
-    ends = f" ({number.lower:z.{digits}f}{to}{number.upper:z.{digits}f})"
-    return f"{number.mean:z.{digits}f}{'' if np.isnan(number.lower) else ends}"
-
-
-def of_panels(panels: xr.Dataset, names: Sequence[str]) -> list[Column]:
-    """Columns of panels of five experts, or of as many as most cases have labels, and of one expert."""
-    size = max(n for n in panels["n"].values.tolist() if n <= PANEL and n % 2)
-    level = panels["human_level"]
-    columns = [_column(panels, "expert_agreement", names, "agrees with an expert", "human_level")]
-    if size > 1:
-        heading = f"as {size} experts decide"
-        columns.insert(0, _column(panels.sel(n=size), "panel_accuracy", names, heading, "human_panel"))
-    return columns if not np.isnan(float(level)) else [one._replace(expert=None) for one in columns]
-
-
-def _column(panels: xr.Dataset, metric: str, names: Sequence[str], heading: str, expert: str) -> Column:
-    def number(of: xr.Dataset, variable: str) -> tuple[Number, np.ndarray]:
-        mean = float(of[variable])
-        drawn = of[f"{variable}_total"].values.ravel() if f"{variable}_total" in of else np.full(1, np.nan)
-        ends = (np.nan, np.nan) if np.isnan(drawn).any() else holding(mean, interval(drawn, CI_PROB))
-        return Number(mean, *map(float, ends)), drawn
-
-    found = {name: number(panels.sel(classifier=name), metric) for name in names}
-    own = {name: values for name, (values, _) in found.items()}
-    return Column(heading, own, number(panels, expert)[0], {name: drawn for name, (_, drawn) in found.items()})
 
 
 def of_metrics(results: xr.Dataset, metrics: Sequence[str], names: Sequence[str]) -> list[Column]:
@@ -154,26 +92,6 @@ def ordered(names: Sequence[str], column: Column, last: Sequence[str] | set[str]
     return sorted(order, key=lambda name: name in last)
 
 
-def behind(column: Column, first: str, second: str) -> tuple[Number, float]:
-    """How far a classifier is ahead of another, and with which probability."""
-    apart = column.numbers[first].mean - column.numbers[second].mean
-    drawn = [column.replicates.get(name, np.full(1, np.nan)) for name in (first, second)]
-    between = drawn[0] - drawn[1]
-    if np.isnan(between).any():
-        return Number(apart), np.nan
-    ends = holding(apart, interval(between, CI_PROB))
-    return Number(apart, *map(float, ends)), float((between > 0).mean() + (between == 0).mean() / 2)
-
-
-def points(number: Number) -> str:
-    """Write a difference of shares in points."""
-    if np.isnan(number.mean):
-        return ""
-    digits = 0 if number.upper - number.lower >= _CLOSE else 1
-    ends = "" if np.isnan(number.lower) else f" ({100 * number.lower:z.{digits}f} to {100 * number.upper:z.{digits}f})"
-    return f"{100 * number.mean:+.1f}{ends}".replace("-", "\u2212")
-
-
 def table_of(columns: Sequence[Column], order: Sequence[str], apart: Mapping[str, str], title: str) -> Table:
     """A row for each classifier, and one for a further expert."""
     rows = []
@@ -186,45 +104,6 @@ def table_of(columns: Sequence[Column], order: Sequence[str], apart: Mapping[str
     headings = [one.heading + (", %" if one.share else "") for one in columns]
     headings = ["classifier", *headings, *(["ahead of the next, points"] if apart else [])]
     return Table(headings, rows, title, foot=foot)
-
-
-def about_panels(panels: xr.Dataset, columns: Sequence[Column]) -> str:
-    """Say what intervals are for, and of which cases panels are."""
-    n, of_all = (panels[name].attrs["n_cases"] for name in ("panel_accuracy", "expert_agreement"))
-    few = f"; panels: of {n:,} of {of_all:,} cases" if n < of_all and len(columns) > 1 else ""
-    return f"{100 * CI_PROB:g} % intervals for new cases{few}"
-
-
-def agreement_sentence(panels: xr.Dataset, columns: Sequence[Column], name: str, agrees: str = " agrees") -> str:
-    """State panels first, then one expert beside how experts agree."""
-    expert, told, of = columns[-1], f"{name}{agrees} with an expert in", " of cases"
-    if len(columns) > 1:
-        number, size = in_percent(columns[0].numbers[name], of), columns[0].heading.split()[1]
-        how = ", and agrees" if agrees == " agrees" else "; its first choice agrees"
-        told, of = f"{name} decides as {size} experts together would in {number}{how} with one expert in", ""
-    told += f" {in_percent(expert.numbers[name], of)}"
-    if expert.expert is None:
-        return f"{told}."
-    read, of_all = (panels[one].attrs["n_cases"] for one in ("expert_agreement_paired", "expert_agreement"))
-    level = f"experts agree with each other in {in_percent(Number(expert.expert.mean))}"
-    if read < of_all:
-        paired = float(panels["expert_agreement_paired"].sel(classifier=name))
-        level += f" of the {read:,} that several have read"
-        if abs(paired - expert.numbers[name].mean) >= _APART:
-            level += f" ({name} there: {in_percent(Number(paired))})"
-    return f"{told}; {level}."
-
-
-def ahead_sentence(apart: Number, share: float, first: str, second: str) -> str:
-    """State the difference to the next classifier."""
-    if apart.mean == 0:
-        return f"{first} and {second} are level."
-    by = f"{first} is ahead of {second} by {points(Number(abs(apart.mean)))[1:]} points"
-    if np.isnan(share):
-        return f"{by}."
-    by += points(apart)[len(points(Number(apart.mean))) :]
-    sure = f"with probability {probability_in_words(share)}"
-    return f"{by}, better {sure}." if share >= SURE else f"{by}: which is better is open (better {sure})."
 
 
 def of_sweep(swept: Sweep, *, named: bool = False, metrics: Sequence[str] = (), agrees: str = " agrees") -> Screen:
@@ -348,7 +227,7 @@ def _title(
 def notes_of(swept: Sweep, order: Sequence[str]) -> Iterator[str]:
     """Say what limits a result, the worst first."""
     run = lead(swept)
-    yield from _bounds(swept, order[0])
+    yield from accuracy_bounds(swept, order[0])
     yield from cautions(swept.annotations, run.results, swept.checks)
     if swept.panels is not None and (told := constant_in_words(swept.panels)):
         yield told
@@ -387,16 +266,6 @@ def groups_of(results: xr.Dataset) -> Iterator[str]:
                 f"By {column}, {metric_name(metric)} of {own['classifier'].iloc[0]} goes from {ends[0]} to {ends[1]}: "
                 f"groups.csv has the others.{few}"
             )
-
-
-def _bounds(swept: Sweep, name: str) -> Iterator[str]:
-    ends = ("top1_accuracy_lower_bound", "top1_accuracy_upper_bound")
-    withheld = next((run.results for run in swept.runs if ends[0] in run.results), None)
-    if withheld is None:
-        return
-    least, most = (float(withheld[end].sel(classifier=name)) for end in ends)
-    if not np.isnan(least):
-        yield f"The accuracy of {name} may be anything between {100 * least:.1f} % and {100 * most:.1f} %."
 
 
 def _of_cases(swept: Sweep) -> Screen:

@@ -14,7 +14,6 @@ import xarray as xr
 import plausibly
 from plausibly.aggregation.sweeps.runs import group_table
 from plausibly.app import plots
-from plausibly.app.report._summary import agreement_in_words
 from plausibly.app.report.beside import Beside
 from plausibly.app.report.label_metrics import (
     MOST_CLASSIFIERS,
@@ -24,6 +23,7 @@ from plausibly.app.report.label_metrics import (
     confusions,
     plain_metrics,
 )
+from plausibly.app.report.panels import agreement_in_words
 from plausibly.app.report.tables import panel_table, value_and_interval, with_experts
 from plausibly.base.names import figures, listed
 from plausibly.base.progress import Progress

@@ -1,0 +1,182 @@
+"""Panels of experts, agreement with one, and how far classifiers are apart: numbers of cells and of sentences."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from plausibly.base.bootstrap import CI_PROB, holding, interval
+from plausibly.base.names import probability_in_words
+from plausibly.evaluation.verdicts import SURE
+
+PANEL = 5  #: experts of a panel, or as many as cases have labels
+_APART = 0.01  # by which agreement of fewer cases differs from that of all, if it is said
+_CLOSE = 0.05  # width of an interval below which a further digit says something
+
+
+class Number(NamedTuple):
+    """A value with the ends of its interval, NaN if there is none."""
+
+    mean: float
+    lower: float = np.nan
+    upper: float = np.nan
+
+
+class Column(NamedTuple):
+    """What a column says of every classifier, and of a further expert; with replicates, from which differences are."""
+
+    heading: str
+    numbers: Mapping[str, Number]
+    expert: Number | None = None
+    replicates: Mapping[str, np.ndarray] = {}
+    share: bool = True
+    better: Any = "greater"
+
+
+def percent(number: Number, to: str = "–") -> str:
+    """Write a share in percent with its interval.
+
+    Examples
+    --------
+    >>> percent(Number(0.7712, 0.688, 0.83)), percent(Number(0.99, 0.98, 1.0)), percent(Number(float("nan")))
+    ('77.1 (69–83)', '99.0 (98.0–100.0)', '')
+    """
+    if np.isnan(number.mean):
+        return ""
+    digits = 0 if number.upper - number.lower >= _CLOSE else 1
+    ends = f" ({100 * number.lower:.{digits}f}{to}{100 * number.upper:.{digits}f})"
+    return f"{100 * number.mean:.1f}{'' if np.isnan(number.lower) else ends}"
+
+
+def in_percent(number: Number, of: str = "") -> str:
+    """Write a share, and of what, with its interval in a sentence."""
+    ends = "" if np.isnan(number.lower) else f" ({percent(number, ' to ').partition('(')[2]}"
+    return f"{100 * number.mean:.1f} %{of}{ends}"
+
+
+def plain(number: Number, to: str = "–") -> str:
+    """Write a value with its interval, to as many digits as tell something."""
+    if np.isnan(number.mean):
+        return ""
+    digits = 3 if number.upper - number.lower < _CLOSE else 2
+    ends = f" ({number.lower:z.{digits}f}{to}{number.upper:z.{digits}f})"
+    return f"{number.mean:z.{digits}f}{'' if np.isnan(number.lower) else ends}"
+
+
+def points(number: Number) -> str:
+    """Write a difference of shares in points."""
+    if np.isnan(number.mean):
+        return ""
+    digits = 0 if number.upper - number.lower >= _CLOSE else 1
+    ends = "" if np.isnan(number.lower) else f" ({100 * number.lower:z.{digits}f} to {100 * number.upper:z.{digits}f})"
+    return f"{100 * number.mean:+.1f}{ends}".replace("-", "\u2212")
+
+
+def of_panels(panels: xr.Dataset, names: Sequence[str]) -> list[Column]:
+    """Columns of panels of five experts, or of as many as most cases have labels, and of one expert."""
+    size = max(n for n in panels["n"].values.tolist() if n <= PANEL and n % 2)
+    level = panels["human_level"]
+    columns = [_column(panels, "expert_agreement", names, "agrees with an expert", "human_level")]
+    if size > 1:
+        heading = f"as {size} experts decide"
+        columns.insert(0, _column(panels.sel(n=size), "panel_accuracy", names, heading, "human_panel"))
+    return columns if not np.isnan(float(level)) else [one._replace(expert=None) for one in columns]
+
+
+def _column(panels: xr.Dataset, metric: str, names: Sequence[str], heading: str, expert: str) -> Column:
+    def number(of: xr.Dataset, variable: str) -> tuple[Number, np.ndarray]:
+        mean = float(of[variable])
+        drawn = of[f"{variable}_total"].values.ravel() if f"{variable}_total" in of else np.full(1, np.nan)
+        ends = (np.nan, np.nan) if np.isnan(drawn).any() else holding(mean, interval(drawn, CI_PROB))
+        return Number(mean, *map(float, ends)), drawn
+
+    found = {name: number(panels.sel(classifier=name), metric) for name in names}
+    own = {name: values for name, (values, _) in found.items()}
+    return Column(heading, own, number(panels, expert)[0], {name: drawn for name, (_, drawn) in found.items()})
+
+
+def behind(column: Column, first: str, second: str) -> tuple[Number, float]:
+    """How far a classifier is ahead of another, and with which probability."""
+    apart = column.numbers[first].mean - column.numbers[second].mean
+    drawn = [column.replicates.get(name, np.full(1, np.nan)) for name in (first, second)]
+    between = drawn[0] - drawn[1]
+    if np.isnan(between).any():
+        return Number(apart), np.nan
+    ends = holding(apart, interval(between, CI_PROB))
+    return Number(apart, *map(float, ends)), float((between > 0).mean() + (between == 0).mean() / 2)
+
+
+def about_panels(panels: xr.Dataset, columns: Sequence[Column]) -> str:
+    """Say what intervals are for, and of which cases panels are."""
+    n, of_all = (panels[name].attrs["n_cases"] for name in ("panel_accuracy", "expert_agreement"))
+    few = f"; panels: of {n:,} of {of_all:,} cases" if n < of_all and len(columns) > 1 else ""
+    return f"{100 * CI_PROB:g} % intervals for new cases{few}"
+
+
+def agreement_sentence(
+    panels: xr.Dataset, columns: Sequence[Column], name: str, agrees: str = " agrees", of: str = " of cases"
+) -> str:
+    """State panels first, then one expert beside how experts agree."""
+    expert, told = columns[-1], f"{name}{agrees} with an expert in"
+    if len(columns) > 1:
+        n, of_all = (panels[one].attrs["n_cases"] for one in ("panel_accuracy", "expert_agreement"))
+        size = columns[0].heading.split()[1]
+        which = f" of the {n:,} cases with {panels.sizes['n']} labels or more" if n < of_all else of
+        number = in_percent(columns[0].numbers[name], which)
+        how = ", and agrees" if agrees == " agrees" else "; its first choice agrees"
+        told, of = f"{name} decides as {size} experts together would in {number}{how} with one expert in", ""
+    told += f" {in_percent(expert.numbers[name], of)}"
+    if expert.expert is None:
+        return f"{told}."
+    read, of_all = (panels[one].attrs["n_cases"] for one in ("expert_agreement_paired", "expert_agreement"))
+    level = f"experts agree with each other in {in_percent(Number(expert.expert.mean))}"
+    if read < of_all:
+        paired = float(panels["expert_agreement_paired"].sel(classifier=name))
+        level += f" of the {read:,} that several have read"
+        if abs(paired - expert.numbers[name].mean) >= _APART:
+            level += f" ({name} there: {in_percent(Number(paired))})"
+    return f"{told}; {level}."
+
+
+def ahead_sentence(apart: Number, share: float, first: str, second: str) -> str:
+    """State the difference to the next classifier."""
+    if apart.mean == 0:
+        return f"{first} and {second} are level."
+    by = f"{first} is ahead of {second} by {points(Number(abs(apart.mean)))[1:]} points"
+    if np.isnan(share):
+        return f"{by}."
+    by += points(apart)[len(points(Number(apart.mean))) :]
+    sure = f"with probability {probability_in_words(share)}"
+    return f"{by}, better {sure}." if share >= SURE else f"{by}: which is better is open (better {sure})."
+
+
+def agreement_in_words(
+    panels: xr.Dataset,
+    classifiers: Sequence[str],
+    agrees: str = " agrees",
+    of: str = " of cases",
+    *,
+    bounds: bool = True,
+) -> Iterator[str]:
+    """State how often classifiers agree with panels and with an expert, a sentence for each; experts once."""
+    columns = of_panels(panels, classifiers)
+    if not bounds:
+        short = ({name: Number(number.mean) for name, number in one.numbers.items()} for one in columns)
+        columns = [one._replace(numbers=numbers) for one, numbers in zip(columns, short, strict=True)]
+    for name in classifiers:
+        first = name == classifiers[0]
+        shown = columns if first else [one._replace(expert=None) for one in columns]
+        told = agreement_sentence(panels, shown, name, agrees, of)
+        yield " ".join(filter(None, [told, constant_in_words(panels) if first else ""]))
+
+
+def constant_in_words(panels: xr.Dataset) -> str:
+    """Say that a single answer agrees with experts as often as they do; nothing if none does."""
+    constant = panels["human_level"].attrs.get("constant_agreement", np.nan)
+    if not constant >= float(panels["human_level"]):
+        return ""
+    return (
+        f"Always naming {panels['human_level'].attrs['constant']!r} agrees with an expert in {100 * constant:.1f} %, "
+        "so to agree as often as experts do tells nothing here."
+    )
