@@ -115,7 +115,8 @@ def _cases(X: Any, y: Any, annotations: Annotations) -> list[str]:
     for given in (X, y):
         if isinstance(given, pd.DataFrame | pd.Series):
             names = [str(name) for name in given.index]
-            absent = [name for name in names if name not in set(annotations.cases.tolist())]
+            known = set(annotations.cases.tolist())
+            absent = [name for name in names if name not in known]
             if not absent:
                 return names
             if given is y or not isinstance(y, pd.DataFrame | pd.Series):

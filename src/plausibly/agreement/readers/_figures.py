@@ -129,8 +129,12 @@ def _without(
 ) -> tuple[Float[np.ndarray, " unit"], Float[np.ndarray, " unit"], float]:
     """Sums above and below the line without each unit, and the whole sum below it."""
     n, (sum_above, whole) = int(unit.max()) + 1, figure.parts(truth, answers, np.ones(len(truth)))
-    if figure.rows is not None and (figure.of != "scores" or n == len(truth)):  # pairs within clusters count once
+    if figure.rows is not None:
         above, below = (np.bincount(unit, row, n) for row in figure.rows(truth, answers))
+        if figure.of == "scores" and n < len(truth):  # pairs within a cluster were taken off twice
+            by_unit = np.split(np.argsort(unit, kind="stable"), np.cumsum(np.bincount(unit, minlength=n))[:-1])
+            within = [figure.parts(truth[own], answers[own], np.ones(len(own))) for own in by_unit]
+            above, below = above - np.array(within)[:, 0], below - np.array(within)[:, 1]
         return sum_above - above, whole - below, whole
     above, below = np.empty((2, n))
     step = max(1, _NUMBERS // len(truth))

@@ -153,7 +153,8 @@ def evaluate(
     (means by case), raters.csv (by rater) and, on the screen, how well raters agree.
 
     With --truth annotator or panel, no model is fitted: report.html, metrics.csv and the tables that --by, curves and
-    confusion matrices add are about the metrics that are named, against the labels themselves.
+    confusion matrices add are about the metrics that are named, against the labels themselves. With --gold, named
+    annotators of classes stand beside the classifiers: readers.csv, points in the ROC curve, and a note.
 
     Each option under Models applies to every model that accepts it.
 

@@ -465,6 +465,7 @@ def by_case(given: str | Mapping | None, labels: Labels, what: str) -> tuple[np.
             f"a {what} is the name of a column, or a mapping from case to {what}, but {show(given)} was given."
         )
     cases = labels.cases[there]
-    found = {str(case): value for case, value in given.items() if str(case) in set(cases.tolist())}
+    known = set(cases.tolist())
+    found = {str(case): value for case, value in given.items() if str(case) in known}
     names, code[there] = np.unique(check_clusters(found, cases, what), return_inverse=True)
     return names, code
