@@ -49,7 +49,7 @@ def _of_labels(labels: Labels) -> str:
 
 
 def _of_classes(annotations: Annotations) -> str:
-    what = "label" if are_single(annotations) else "ranking"
+    what = "label" if are_single(annotations) else "ranking" if annotations.entry_block.any() else "answer"
     return f"{many(annotations.n_annotations, what)}, of {_listed(annotations.classes.tolist())}"
 
 

@@ -162,7 +162,7 @@ def test_audit_and_convert_take_the_options_of_reading_and_say_what_was_read(tmp
     path.write_text("photo,who,said\np,ann,x\np,bob,n/a\nq,ann,y\nq,bob,x\nq,bob,y\n")
     roles = ["--case", "photo", "--annotator", "who", "--label", "said", "--missing", "n/a"]
     found = succeed("audit", path, *roles).output
-    assert "3 rankings, of 2 classes (x, y), by 2 annotators of 2 cases." in found
+    assert "3 answers, of 2 classes (x, y), by 2 annotators of 2 cases." in found
     assert "second answers" in found
     assert "missing labels as classes" not in found
     found = succeed("convert", path, tmp_path / "b.csv", *roles, "--repeats", "last").output
