@@ -98,7 +98,10 @@ def run(n: int, seed: int, conditions: Sequence[tuple[float, int, int]]) -> Iter
         random = np.random.default_rng([seed, int(100 * auc), readers])
         found: dict[str, list[tuple[bool, bool]]] = {"equal conditions": [], "conditions differ": [], "model": []}
         for _ in range(n):
-            for name, first in (("equal conditions", auc), ("conditions differ", auc + DIFFERENCE * (1 if auc < 0.9 else -1))):
+            for name, first in (
+                ("equal conditions", auc),
+                ("conditions differ", auc + DIFFERENCE * (1 if auc < 0.9 else -1)),
+            ):
                 truth, rated, model = ratings((first, auc), readers, cases, random)
                 score = partial(FIGURES["auroc"].value, truth)
                 values = np.array([[score(one) for one in of] for of in rated])
