@@ -9,7 +9,7 @@ import xarray as xr
 from sklearn.metrics import roc_auc_score
 
 import plausibly as pb
-from plausibly.app.report import unusual
+from plausibly.app.report.of_labels import unusual
 from plausibly.base.errors import ArgumentError, PlausiblyWarning
 from plausibly.base.random_streams import Stream, exponentials, key_words
 from plausibly.data.annotations import Slots
