@@ -135,18 +135,6 @@ def _figure(metric: Any) -> Figure:
     return FIGURES[metric]
 
 
-def _constant(study: Study, figure: Figure) -> str | None:
-    """The commonest class, if always answering it can reach the figure."""
-    if figure.name != "accuracy" or study.truth is None:
-        return None
-    values, counts = np.unique(study.truth, return_counts=True)
-    best = float(values[counts.argmax()])
-    if study.positive is None:
-        return study.classes[int(best)]
-    others = [name for name in study.classes if name != study.positive]
-    return study.positive if best == 1 else others[0] if len(others) == 1 else f"not {study.positive}"
-
-
 def _crossed(study: Study, figure: Figure, covariance: str) -> Any:
     """Sides as numbers of the readers with contributions of cases."""
     truth = study.truth

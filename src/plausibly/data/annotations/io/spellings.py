@@ -92,6 +92,8 @@ _NOTHING = {
     "none",
     "normal",
     "healthy",
+    "well",
+    "unremarkable",
     "benign",
     "negative",
     "absent",
@@ -130,7 +132,7 @@ def positive_of_two(classes: Sequence[str] | np.ndarray) -> int:
 
     Examples
     --------
-    >>> [positive_of_two(one) for one in (["fracture", "no fracture"], ["abnormal", "normal"], ["a", "b"])]
+    >>> [positive_of_two(one) for one in (["fracture", "no fracture"], ["ill", "well"], ["a", "b"])]
     [0, 0, 1]
     """
     if success_in(classes) is not None:
