@@ -172,7 +172,7 @@ def of_sweep(swept: Sweep, *, named: bool = False, metrics: Sequence[str] = (), 
         told.append(ahead_sentence(apart[best], shares[best], *order[:2]))
     elif asked and len(order) > 1:
         told.append(_by_metric(results, one_valued[0], *order[:2]))
-    return Screen(" ".join(filter(None, told)), table, list(notes_of(swept, order)), "metrics.csv")
+    return Screen(" ".join(filter(None, told)), table, list(notes_of(swept, order, one_valued)), "metrics.csv")
 
 
 def model_in_words(run: Run) -> str:
@@ -224,8 +224,8 @@ def _title(
     return capitalised("; ".join(filter(None, [told, against])))
 
 
-def notes_of(swept: Sweep, order: Sequence[str]) -> Iterator[str]:
-    """Say what limits a result, the worst first."""
+def notes_of(swept: Sweep, order: Sequence[str], metrics: Sequence[str] = ()) -> Iterator[str]:
+    """Say what limits a result, the worst first; of `metrics`, which are undefined or infinite in some draws."""
     run = lead(swept)
     yield from accuracy_bounds(swept, order[0])
     yield from cautions(swept.annotations, run.results, swept.checks)
@@ -236,8 +236,8 @@ def notes_of(swept: Sweep, order: Sequence[str]) -> Iterator[str]:
         yield told
     yield from filter(None, map(too_far, [*freed_shape(swept, run).values()][:1]))
     yield from groups_of(run.results)
-    results = truths(swept)[0] if truths(swept) else run.results
-    yield from map(capitalised, unusual(results)[:1])
+    shown = tuple(f"{metric_name(name)} of " for name in metrics)
+    yield from [capitalised(told) for told in unusual(run.results) if told.startswith(shown)][:1]
     if told := rests_on(run):
         yield told
     yield from prior_notes(alike(swept.runs, run)[:1])
