@@ -24,6 +24,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import Tracer
 from jax.experimental import serialize_executable
 from jax.experimental.compilation_cache import compilation_cache
 
@@ -124,12 +125,12 @@ def nothing_kept() -> bool:
 
 def _is_array(leaf: Any) -> bool:
     """Whether this is an array with values, not one that is traced."""
-    return isinstance(leaf, np.ndarray) or (isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer))
+    return isinstance(leaf, np.ndarray) or (isinstance(leaf, jax.Array) and not isinstance(leaf, Tracer))
 
 
 def own_folder() -> Path | None:
     """The folder of programs that are found without being traced; None where JAX has been configured."""
-    of_user = _before[0][_CACHE_SETTINGS[0]] if _before else jax.config.jax_compilation_cache_dir
+    of_user = _before[0][_CACHE_SETTINGS[0]] if _before else getattr(jax.config, _CACHE_SETTINGS[0])
     return _folder() if of_user is None else None
 
 

@@ -94,6 +94,14 @@ class Study:
         return ~np.isnan(self.answers.scores)
 
     @property
+    def truths(self) -> Float[np.ndarray, "truth case"]:
+        """The gold labels, or the decisions of every reader."""
+        if self.truth is not None:
+            return self.truth[None]
+        assert self.answers.decisions is not None  # which reading sees to
+        return self.answers.decisions[0]
+
+    @property
     def sides(self) -> list[str]:
         """What the readers of each condition are called."""
         if self.conditions == [""]:

@@ -144,10 +144,7 @@ class ReaderStudy:
             if figure.of != "scores" and answers.decisions is None and not figure.own:
                 found[figure.name] = np.nan
                 continue
-            if study.truth is not None:
-                truths = [study.truth]
-            else:
-                truths = [one for j, one in enumerate(study.answers.decisions[0]) if j != reader]
+            truths = [one for j, one in enumerate(study.truths) if study.truth is not None or j != reader]
             there = ~np.isnan(known)
             values = [float(figure.value(truth[there], known[there])) for truth in truths]
             found[figure.name] = float(np.mean(values))

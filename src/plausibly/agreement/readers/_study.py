@@ -220,7 +220,7 @@ def _by_readers(study: Study, figure: Figure) -> Any:
             "without gold labels, three or more readers must have read the same cases in one condition; give gold "
             "labels, or keep such cases and readers"
         )
-    truths = study.answers.decisions[0]
+    truths = study.truths
     for reader, truth in zip(study.readers, truths, strict=True):
         check_truth(study, truth, figure, f"reader {reader!r}")
 

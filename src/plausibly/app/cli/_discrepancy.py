@@ -195,7 +195,8 @@ def _by_group(compared: Discrepancy) -> Iterator[str]:
     table = compared.by_group().dropna(subset="ratio")
     own = table[table["model"] == table["model"].iloc[0]] if "model" in table and len(table) else table
     if len(own):
-        least, most = own.loc[own["ratio"].idxmin()], own.loc[own["ratio"].idxmax()]
+        own = own.sort_values("ratio")
+        least, most = own.iloc[0], own.iloc[-1]
         yield (
             f"By group, Δ goes from {least['ratio']:.2f} ({least['group']}) to {most['ratio']:.2f} ({most['group']}): "
             "groups.csv has the rest."

@@ -29,7 +29,7 @@ def reader_study(result: ReaderStudy, *, ax: Axes | None = None) -> Axes:
         raise ArgumentError("an ROC curve needs a positive class: name one with positive=.")
     ax = new_axes(ax, 5.0, 5.0)
     ax.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=(0, (2, 3)), zorder=1)
-    truths = study.answers.decisions[0] if study.truth is None else study.truth[None]
+    truths = study.truths
     for place, (name, model) in enumerate(study.models.items()):
         if model.scored:
             ax.plot(*_curve(truths, model.scores), color=colour(place), lw=2, label=plain(name, 24))

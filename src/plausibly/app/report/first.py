@@ -259,7 +259,8 @@ def groups_of(results: xr.Dataset) -> Iterator[str]:
             own = table[table["classifier"] == table["classifier"].iloc[0]] if len(table) else table
             if not len(own):
                 continue
-            worst, best = own.loc[own["mean"].idxmin()], own.loc[own["mean"].idxmax()]
+            own = own.sort_values("mean")
+            worst, best = own.iloc[0], own.iloc[-1]
             ends = [f"{row['mean']:.2f} ({row['group']}, {row['n_cases']:,} cases)" for row in (worst, best)]
             few = f" {about_few(inside)}" if own["few"].any() else ""
             yield (
