@@ -170,7 +170,7 @@ def test_a_study_is_read_as_it_is_computed():
     assert "3 readers" in result.understood
     assert "'ill'" in result.understood
     assert not any("wrong" in note for note in result.notes)
-    turned = reader_study(table(scores[1:]), gold=gold)  # of two words, the second
+    turned = reader_study(table(scores[1:]), gold=gold, positive="well")
     assert "wrong way round" in turned.notes[0]
     assert "'well'" in turned.understood
 

@@ -130,7 +130,8 @@ def _by_classifier(
     def of(one: dict[str, Array]) -> Any:
         masses, found = None if table is None else _at(table, one["places"]), []
         for metric, k in rows:
-            other = masses if masses is not None and METRICS[metric].of_masses else lists
+            other = masses if METRICS[metric].of_masses else lists
+            assert other is not None  # there are lists where there are rows
             found.append(METRICS[metric].count(one["predicted"][:k, :, None], other[:k]))
         for function in own:
             over_draws = jax.vmap(function, in_axes=(None, 1))
