@@ -236,7 +236,7 @@ REFUSED = [
     *each(Labels.of, {'missing must be "drop" or "error"': {"source": TABLE, "missing": "keep"}}, ArgumentError),
     *each(Labels.of, {
         r"nowhere\.csv: the file does not exist": ("/nowhere.csv",),
-        r"the suffix '\.xml' names no format read here": ("a.xml",),
+        "XML, such as CVAT's, is not read here; write the cases and labels": ("a.xml",),
     }, F),
     *each(attrgetter("numbers"), {
         r"row 1 \(case 'q', annotator 'bob'\): the label is 'x'; write a number": (READINGS,),

@@ -32,8 +32,8 @@ def test_every_point_is_a_ratio_for_either_positive_label(data):
     assert curve.thresholds[best] < curve.best < curve.thresholds[best + 1]
     assert curve.at(curve.best).ratio == pytest.approx(curve.ratio.min())
     assert curve.to_frame()["ratio"].tolist() == curve.ratio.tolist()
-    assert threshold_curve(labels, scores).positive == "well"
-    curve = threshold_curve(labels, scores.assign(score=-scores["score"]))
+    assert threshold_curve(labels, scores).positive == "ill"
+    curve = threshold_curve(labels, scores.assign(score=-scores["score"]), positive="well")
     assert curve.ratio.min() == pytest.approx(threshold_curve(labels, scores, positive="ill").ratio.min())
 
 

@@ -67,21 +67,19 @@ def test_an_order_that_holds_at_a_cut_off_only_is_said_with_it(folder):
 
 def test_the_screen_and_the_page_of_labels_say_both(folder, tmp_path):
     shown = succeed("evaluate", *given(folder), "--truth", "annotator", "--replicates", 50, "--out", tmp_path).output
-    last = shown.splitlines()[-1]
     page = (tmp_path / "report.html").read_text()
-    for told in (last, page):
+    for told in (" ".join(shown.split()), page):
         assert CUT in told
         assert "A is better than B for these three annotators by AUROC with probability" in told
 
 
 def test_the_first_screen_and_compare_say_both_and_for_whom(folder, tmp_path):
     words = [*given(folder), "--model", "dirichlet-categorical@1", "--replicates", 50, "--quick", "--out", tmp_path]
-    shown = succeed("evaluate", *words).output
+    shown = " ".join(succeed("evaluate", *words).output.split())
     assert CUT in shown
-    assert "For these three annotators, on these cases, B is better than A in" in shown
-    assert ">/=/< next: for these three annotators" in shown
+    assert "which is better is open (better with probability" in shown
     (posterior,) = tmp_path.glob("posterior-*.nc")
-    shown = succeed("compare", posterior, *given(folder)[1:], "--replicates", 50).output.splitlines()[-1]
+    shown = " ".join(succeed("compare", posterior, *given(folder)[1:], "--replicates", 50).output.split())
     assert CUT in shown
     assert "on these cases, for these three annotators)" in shown
     assert "For these three annotators, on these cases, B is better than A in" in shown

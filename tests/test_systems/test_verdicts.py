@@ -40,7 +40,7 @@ def test_a_system_that_may_not_be_the_best_is_not_called_so(tmp_path):
     assert "more cases of each" in found.headline
     assert "best" not in repr(found)
     shown = succeed("systems", tmp_path / "rated.csv", "--people", "ann,bob", "--out", tmp_path / "out").output
-    assert shown.splitlines()[-1] == found.headline
+    assert found.headline in " ".join(shown.split())
     assert found.headline in (tmp_path / "out" / "systems.html").read_text()
     sure = pb.systems(rated(apart=0.5), ["ann", "bob"])
     assert sure.ranking["p_best"].iloc[0] > 0.8

@@ -228,12 +228,12 @@ def notes_of(swept: Sweep, order: Sequence[str], metrics: Sequence[str] = ()) ->
     """Say what limits a result, the worst first; of `metrics`, which are undefined or infinite in some draws."""
     run = lead(swept)
     yield from accuracy_bounds(swept, order[0])
+    if len(order) > 1 and (told := at_other_cut_offs([*truths(swept), run.results][0], *order[:2])):
+        yield told
     yield from cautions(swept.annotations, run.results, swept.checks)
     if swept.panels is not None and (told := constant_in_words(swept.panels)):
         yield told
     yield from choice_of_cases(swept)
-    if len(order) > 1 and (told := at_other_cut_offs([*truths(swept), run.results][0], *order[:2])):
-        yield told
     yield from filter(None, map(too_far, [*freed_shape(swept, run).values()][:1]))
     yield from groups_of(run.results)
     shown = tuple(f"{metric_name(name)} of " for name in metrics)
