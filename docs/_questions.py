@@ -13,6 +13,7 @@ NOTEBOOKS = {
     "accuracy": ("evaluate",),
     "evaluation": ("simulate", "evaluate", "sweep", "compare"),
     "readers_and_hospitals": ("evaluate",),
+    "as_good_as_readers": ("readers",),
     "sets_of_answers": ("conformal",),
     "whom_to_ask_next": ("plan",),
     "judge": ("judge",),
