@@ -11,7 +11,7 @@ from plausibly.base.names import figures, probability_in_words
 from plausibly.evaluation.comparison import differences, probability_better
 from plausibly.evaluation.evidence import known_predictions, knows_more
 from plausibly.evaluation.summaries import few_in_words
-from plausibly.metrics.words import capitalised
+from plausibly.metrics.words import capitalised, metric_name
 from plausibly.posterior.says import learns
 
 SURE = 0.95  #: probability at which one classifier counts as better than another
@@ -71,12 +71,13 @@ def _rests(results: xr.Dataset, metric: str) -> str:
     """Say what a metric follows from, and which classifiers it is too low for."""
     if "spread" not in results.attrs:
         return ""
+    name = metric_name(metric)
     assumed = " and on how far you assume that experts agree" if results.attrs["spread"] == "assumed" else ""
     if known_predictions(results.attrs):
-        return f"What follows, by {metric}, rests on the annotations and on what classifiers predict{assumed}."
+        return f"What follows, by {name}, rests on the annotations and on what classifiers predict{assumed}."
     more = " and ".join(knows_more(results))
     too = f"; {more} know{'' if ' and ' in more else 's'} more, and would do better" if more else ""
-    return f"What follows, by {metric}, rests on the annotations alone{assumed}{too}."
+    return f"What follows, by {name}, rests on the annotations alone{assumed}{too}."
 
 
 def difference(results: xr.Dataset, metric: str, first: str, second: str) -> pd.Series:

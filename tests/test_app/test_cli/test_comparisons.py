@@ -108,7 +108,7 @@ def test_sensitivity_writes_what_the_library_computes(data, tmp_path):
     assert found[["choice", "value"]].values.tolist() == expected.table[["choice", "value"]].values.tolist()
     np.testing.assert_allclose(found["mean"], expected.table["mean"])
     assert (tmp_path / "sensitivity.svg").stat().st_size > 1000
-    assert "The largest shift in top1_accuracy of A is " in result.stdout
+    assert "The largest shift in top-1 accuracy of A is " in result.stdout
     alone = plausibly(*words, "--quiet")
     assert alone.stdout.startswith("The largest shift in annotation_certainty_1 is ")
     refused = refuse("prior-sensitivity", data / "annotations.json", "--model", "majority-vote")

@@ -18,6 +18,7 @@ from plausibly.evaluation.comparison import differences, rankings, variance_spli
 from plausibly.evaluation.metrics import LISTS, read_metrics
 from plausibly.evaluation.summaries import goodness
 from plausibly.evaluation.verdicts import OF_CUT_OFFS, SURE, for_whom
+from plausibly.metrics.words import metric_name
 from plausibly.posterior import annotations_of, opened
 
 DIFFERENCES, RANKINGS, VARIANCES = "differences.csv", "rankings.csv", "variances.csv"
@@ -82,8 +83,9 @@ def compare(
     first = "" if not probable or best["probability"] >= SURE else "No ranking is settled. "
     means = goodness(results[metric].mean("draw").values, results[metric].attrs)
     names = [str(results["classifier"].values[at]) for at in np.argsort(-means, kind="stable")[:2]]
+    name = metric_name(metric)
     told = (
-        f"{first}{'Most probable ranking' if probable else 'Ranking'} by {metric}: {best['ranking']}{probable}. "
+        f"{first}{'Most probable ranking' if probable else 'Ranking'} by {name}: {best['ranking']}{probable}. "
         f"{verdict(results, metric, *names)}"
     )
     total, split = tables[DIFFERENCES].set_index(["classifier", "versus"]), tables[VARIANCES]
@@ -93,7 +95,7 @@ def compare(
         share = "" if np.isnan(row["total_better"]) else f"{row['total_better']:.2f}"
         rows.append((one, other, with_interval(row["mean"], *here), with_interval(row["mean"], *new), share))
     columns = ("classifier", "versus", "on these cases", "on new cases", "P(better) on new cases")
-    title = f"Differences in {metric}, with {ci_prob:.0%} intervals"
+    title = f"Differences in {name}, with {100 * ci_prob:g} % intervals"
     notes = []
     of_pair = split[split["versus"] != ""].iloc[0]
     if not np.isnan(of_pair["annotation_sd"]):

@@ -80,7 +80,8 @@ def prior_sensitivity(
     largest = sensitivity.largest(metric)
     whose = f" of {largest['classifier']}" if largest["classifier"] else ""
     choice = f"{largest['choice']} {largest['value']}".rstrip()
-    told = f"The largest shift in {metric}{whose} is {largest['shift']:+.3f}: {largest['model']} with {choice}."
+    name = metric_name(metric)
+    told = f"The largest shift in {name}{whose} is {largest['shift']:+.3f}: {largest['model']} with {choice}."
     table = sensitivity.of(metric).assign(size=lambda rows: rows["shift"].abs())
     notes = [] if sensitivity.table["converged"].all() else ["Not all chains converged: raise --warmup or --draws."]
     screen = Screen(told, _table(table.sort_values("size", ascending=False, kind="stable"), metric), notes, TABLE)

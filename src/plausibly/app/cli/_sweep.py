@@ -19,6 +19,7 @@ from plausibly.app.plots import ranking_by_reliability
 from plausibly.app.report.first import of_sweep
 from plausibly.base.errors import ArgumentError
 from plausibly.data.annotations.usual_models import usual_models
+from plausibly.metrics.words import metric_name
 
 TABLE, RANKINGS, ARRAYS, FIGURE = "sweep.csv", "rankings.csv", "sweep.nc", "rankings.svg"
 _PANEL = 5.2, 1.8, 0.55  # inches: width, height, and height for each classifier
@@ -86,11 +87,12 @@ def sweep(
         say(f"Wrote {TABLE}, {ARRAYS}, {RANKINGS}, {FIGURE} and {len(runs)} × posterior-* to {out}")
     rows = table.loc[table["changes"].astype(bool), ["model", "reliability", "ranking"]].to_numpy().tolist()
     changes = [f"{model}@{reliability:g}: {ranking}" for model, reliability, ranking in rows]
+    name = metric_name(metric)
     if changes:
-        say(f"The ranking by {metric} changes at {'; '.join(changes)}.".replace("@inf", " at the point estimate"))
+        say(f"The ranking by {name} changes at {'; '.join(changes)}.".replace("@inf", " at the point estimate"))
     else:
         orders = " and ".join(dict.fromkeys(table["ranking"]))
-        say(f"The ranking by {metric}, {orders}, is the same at every reliability of each model.")
+        say(f"The ranking by {name}, {orders}, is the same at every reliability of each model.")
     if quiet or not swept.converged:
         say(swept.verdict())
     check_converged(swept.converged, strict=strict)
