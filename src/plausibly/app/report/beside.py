@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from plausibly.agreement import reader_study
+from plausibly import agreement
 from plausibly.base.errors import PlausiblyError
 from plausibly.base.names import many
 from plausibly.data.annotations import Annotations
@@ -27,7 +27,7 @@ def readers_beside(annotations: Annotations, gold: Gold, positive: str | None) -
     try:
         names = _METRICS if positive is not None else _METRICS[:1]
         found = {
-            name: reader_study(annotations, gold=gold, metric=name, positive=positive, replicates=_REPLICATES)
+            name: agreement.reader_study(annotations, gold=gold, metric=name, positive=positive, replicates=_REPLICATES)
             for name in names
         }
     except PlausiblyError:

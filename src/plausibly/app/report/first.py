@@ -59,7 +59,9 @@ from plausibly.evaluation.freed import too_far
 from plausibly.evaluation.summaries import SUFFIX, few_in_words, goodness
 from plausibly.evaluation.truth import truth_in_words
 from plausibly.evaluation.verdicts import at_other_cut_offs, difference
+from plausibly.families.ratings.tables import severity_sentences
 from plausibly.metrics.words import capitalised, metric_name
+from plausibly.posterior.annotator_tables import group_sentences
 from plausibly.posterior.says import assumption
 
 EXPERT = "another expert"
@@ -231,6 +233,8 @@ def notes_of(swept: Sweep, order: Sequence[str], metrics: Sequence[str] = ()) ->
     if len(order) > 1 and (told := at_other_cut_offs([*truths(swept), run.results][0], *order[:2])):
         yield told
     yield from cautions(swept.annotations, run.results, swept.checks)
+    for name, sentences in (("severities", severity_sentences), ("annotators", group_sentences)):
+        yield from reversed(sentences(run.shared[name]) if name in run.shared else [])  # who differs most, last
     if swept.panels is not None and (told := constant_in_words(swept.panels)):
         yield told
     yield from choice_of_cases(swept)

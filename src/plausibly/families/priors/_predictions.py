@@ -66,7 +66,7 @@ class PredictionsPrior:
         that of its prior, whose median is ``kappa`` (by default e, about 2.7).
 
         Of very many cases, a random sample says enough of some twenty parameters: 2,000 cases, or those that have
-        400,000 pairs of case and class if these are more. ``exact`` is as for :func:`fit`.
+        400,000 pairs of case and class if these are more. Unless ``exact``, NUTS never samples.
 
         Examples
         --------
