@@ -83,6 +83,17 @@ def test_evaluate(study):
     assert text.index("accuracy") < text.index("Wrote")
 
 
+def test_one_label_a_case_says_nothing_of_the_order_under_other_models(tmp_path, monkeypatch, no_report):
+    monkeypatch.chdir(tmp_path)
+    rows = [(f"c{at}", at % 2, 0.1 + 0.8 * (at % 3 > 0)) for at in range(30)]
+    Path("labels.csv").write_text("case,annotator,label\n" + "".join(f"{case},x,k{one}\n" for case, one, _ in rows))
+    for name, sign in (("A", 1), ("B", -1)):
+        table = "".join(f"{case},{0.5 - sign * (p - 0.5)},{0.5 + sign * (p - 0.5)}\n" for case, _, p in rows)
+        Path(f"{name}.csv").write_text(f"case,k0,k1\n{table}")
+    given = ["--predictions", "A=A.csv", "--predictions", "B=B.csv", "--draws", 20]
+    assert "2 settings" not in screen_of("evaluate", "labels.csv", *given)
+
+
 @pytest.fixture
 def labels(tmp_path, monkeypatch):
     """Labels by three annotators, what two models say of the cases, and outcomes of systems."""

@@ -188,7 +188,8 @@ def load(place: Path | None, device: Any) -> Any:
     """A program from its file, ready to be called; None if there is none, or if it cannot be read."""
     if place is None:
         return None
-    with suppress(Exception):  # whatever a file has become: the program is compiled again
+    # Whatever a file has become, the program is compiled again; within, XLA says nothing of every program it loads.
+    with kept_on_disk(), suppress(Exception):
         return serialize_executable.deserialize_and_load(
             *pickle.loads(place.read_bytes()), backend=device.client, execution_devices=[device]
         )

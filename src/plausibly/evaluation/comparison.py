@@ -148,11 +148,12 @@ def better_equal_worse(
     >>> better_equal_worse(xr.Dataset({"top1_accuracy": accuracy}), "top1_accuracy", "A", "B")
     {'better': 0.5, 'equal': 0.25, 'worse': 0.25}
     """
-    values, names, _ = _goodness(results, metric, noise)
+    names = list(map(str, results["classifier"].values))
     for name in (a, b):
         if name not in names:
             raise ArgumentError(f"there is no classifier {name!r} in these results: choose from {', '.join(names)}.")
-    return _shares(values[names.index(a)] - values[names.index(b)])
+    (first, second), *_ = _goodness(results.isel(classifier=[names.index(a), names.index(b)]), metric, noise)
+    return _shares(first - second)
 
 
 def probabilities_better(results: xr.Dataset, metric: Any, *, noise: Noise | None = None) -> xr.DataArray:

@@ -71,6 +71,15 @@ def test_non_inferiority_is_required(files):
     assert plausibly(*words, "--margin", 0, "--require", "non-inferior").exit_code == 3
 
 
+def test_what_is_required_of_two_conditions_is_of_models_or_of_the_one_that_is_named_first(files):
+    words = ["readers", files / "sessions.csv", "--gold", files / "gold.csv", "--conditions", "session"]
+    words += ["--require", "non-inferior"]
+    assert "say --compare alone,aided or aided,alone" in refuse(*words).output
+    assert succeed(*words, "--compare", "aided,alone", "--margin", 0.9).output.count("is required") == 1
+    shown = succeed(*words, "--predictions", f"B={files / 'B.csv'}", "--margin", 0.9).output
+    assert [line.split(":")[0] for line in shown.splitlines() if "is required" in line] == ["B − alone", "B − aided"]
+
+
 def test_the_figure_has_readers_as_points_and_models_as_curves():
     truth, scores, decisions = ratings(n=60, seed=1)
     models = {"A": by_case(scores[0]), "B": by_case(decisions[0])}

@@ -85,8 +85,8 @@ def _simulated(out: Path, swept: Sweep) -> str:
     for name in swept.classifiers:
         scores = read_predictions(out / f"predictions-{name}.csv", swept.annotations)
         lower, upper = interval(run.results["top1_accuracy"].sel(classifier=name).values, CI_PROB)
-        told.append(f"{name} {(scores.argmax(1) == top).mean():.2f} (estimated {lower:.2f} to {upper:.2f})")
-    return f"Accuracy on the simulated truth: {', '.join(told)}. To repeat: sh {out / COMMAND}"
+        told.append(f"{name} {(scores.argmax(1) == top).mean():.2f} ({lower:.2f} to {upper:.2f})")
+    return f"Accuracy on the simulated truth, and what was estimated for these cases: {', '.join(told)}. To repeat: sh {out / COMMAND}"
 
 
 def _published(seed: int) -> list[str]:

@@ -16,6 +16,7 @@ from plausibly.app.cli._output import check_answers, say
 from plausibly.app.report import readers_report
 from plausibly.app.screen import Screen, Table
 from plausibly.base.bootstrap import CI_PROB, REPLICATES
+from plausibly.base.errors import ArgumentError
 from plausibly.metrics.words import metric_name
 
 REPORT = "readers.html"
@@ -75,7 +76,10 @@ def readers(
     ] = None,
     require: Annotated[
         Literal["non-inferior"] | None,
-        options.measure(help="Exit with status 3 unless every first side is better, or not worse by the margin."),
+        options.measure(
+            help="Exit with status 3 unless every model, or the first condition of --compare, is better, or not worse "
+            "by the margin."
+        ),
     ] = None,
     *,
     studying: StudyOptions,
@@ -102,6 +106,12 @@ def readers(
         compare=None if compare is None else options.texts_of(compare),
         **vars(studying),
     )
+    if require and not files and compare is None and len(result.study.sides) == 2:
+        one, other = result.study.conditions
+        raise ArgumentError(
+            f"--require is of the first of two conditions, and the table does not say which that is: say --compare "
+            f"{one},{other} or {other},{one}."
+        )
     sources: dict[str, Any] = {"readers": options.shown_files(data.labels)}
     sources |= {} if gold is None else {"gold labels": str(gold)}
     sources |= {f"predictions {name}": path for name, path in files.items()}
@@ -110,7 +120,8 @@ def readers(
     screen = Screen(result.verdict(), _table(result), result.notes, "comparisons.csv")
     output.publish(screen, _files(result, sources), kept=2 * len(result.comparisons) if require else 0)
     if require:
-        passed = {one.name: result.passes(one) for one in result.comparisons if one.second}
+        required = [one for one in result.comparisons if one.second and (not files or one.first in files)]
+        passed = {one.name: result.passes(one) for one in required}
         answers = {name: "yes" if yes else "not shown" for name, yes in passed.items()}
         check_answers((name, require, answer, f"margin {result.margin:g}") for name, answer in answers.items())
 

@@ -97,7 +97,7 @@ def propose(together: Together) -> Iterator[Proposal]:
         )
     yield from _of_labels(together)
     known = all(unnamed(one, main) is None for one in together.classifiers.values())  # which class numbers are of
-    if whole and known and not scored and isinstance(read, Annotations):
+    if whole and known and not scored and not extra and isinstance(read, Annotations):
         yield _proposal(_SETS, "conformal", *base, *_predicted(whole), "--out", "sets")
     if isinstance(read, Annotations) and (read.per_case > 1).mean() > 0.5:
         yield _proposal(_MODELS, "compare-models", *base)
@@ -221,7 +221,8 @@ def _of_labels(together: Together) -> Iterator[Proposal]:
         return
     scored = is_scores(main)
     distance = _distance(labels, scored=scored)
-    words = ["--label", "score"] if scored and not main.asked else []
+    column = next((name for name, role in main.columns.items() if role == "score"), "score")
+    words = ["--label", column] if scored and not main.asked else []
     words += [] if distance == "nominal" else ["--distance", distance]
     yield _proposal(_AGREE, "agreement", *main.given, *words)
     if distance == "nominal":

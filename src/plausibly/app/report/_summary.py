@@ -395,6 +395,8 @@ def order_over_runs(swept: Sweep) -> str:
     if len(swept.runs) < 2 or len(swept.classifiers) < 2:
         return ""
     metric = headline_metrics(swept)[0]
+    if any(metric not in run.results for run in swept.runs):  # as where one label a case leaves accuracies unknown
+        return ""
     rankings = swept.rankings(metric)
     finite = rankings[~np.isinf(rankings["reliability"])]
     orders = pd.unique((finite if np.isfinite(rankings["reliability"]).any() else rankings)["ranking"])
