@@ -86,7 +86,8 @@ def _simulated(out: Path, swept: Sweep) -> str:
         scores = read_predictions(out / f"predictions-{name}.csv", swept.annotations)
         lower, upper = interval(run.results["top1_accuracy"].sel(classifier=name).values, CI_PROB)
         told.append(f"{name} {(scores.argmax(1) == top).mean():.2f} ({lower:.2f} to {upper:.2f})")
-    return f"Accuracy on the simulated truth, and what was estimated for these cases: {', '.join(told)}. To repeat: sh {out / COMMAND}"
+    what = "Accuracy on the simulated truth, and what was estimated for these cases"
+    return f"{what}: {', '.join(told)}. To repeat: sh {out / COMMAND}"
 
 
 def _published(seed: int) -> list[str]:
