@@ -143,33 +143,27 @@ class Pool:
         the name of the work.
         """
         keys = {(ident, device): ((*ident, *settings().values()), self.devices[device]) for ident, device in places}
-        missing: dict[Hashable, list[int]] = {}
-        for (ident, device), key in keys.items():
-            if key not in _compiled:
-                missing.setdefault(ident, []).append(device)
+        missing = [place for place, key in keys.items() if key not in _compiled]
         programs = {place: _compiled[key] for place, key in keys.items() if key in _compiled}
         if not missing:
             return programs
         what = f"Compiling for {doing[:1].lower()}{doing[1:]}"
-        advance = _task(progress, what, sum(map(len, missing.values())), "programs")
+        advance = _task(progress, what, len(missing), "programs")
         options = compiler_options(repeated=repeated)
         folder, files, compiling = own_folder(), {}, {}
-        for ident, numbers in [*missing.items()]:
-            for n in numbers:
-                file = place_of(folder, (code, keys[ident, n][0], donated), self.devices[n], options)
-                if (program := load(file, self.devices[n])) is None:
-                    files[ident, n] = file
-                else:
-                    programs[ident, n] = program
-                    advance(1)
-            missing[ident] = [n for n in numbers if (ident, n) in files]
-        with without_jax() if any(files.values()) else kept_on_disk():
-            for ident, numbers in missing.items():
-                if not numbers:
-                    continue
-                lowered = lower(*sources[ident](), donated, devices=[self.devices[number] for number in numbers])
-                for n, program in zip(numbers, lowered, strict=True):
-                    compiling[self.submit(n, compiled_and_saved, program, options, files[ident, n])] = ident, n
+        for ident, n in missing:
+            file = place_of(folder, (code, keys[ident, n][0], donated), self.devices[n], options)
+            if (program := load(file, self.devices[n])) is None:
+                files.setdefault(ident, {})[n] = file
+            else:
+                programs[ident, n] = program
+                advance(1)
+        own = any(file is not None for of in files.values() for file in of.values())
+        with without_jax() if own else kept_on_disk():
+            for ident, of in files.items():
+                lowered = lower(*sources[ident](), donated, devices=[self.devices[n] for n in of])
+                for (n, file), program in zip(of.items(), lowered, strict=True):
+                    compiling[self.submit(n, compiled_and_saved, program, options, file)] = ident, n
             for future in as_completed(compiling):
                 programs[compiling[future]] = future.result()
                 advance(1)

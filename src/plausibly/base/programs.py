@@ -31,13 +31,11 @@ from jax.experimental.compilation_cache import compilation_cache
 from plausibly.base.fingerprint import contents_digest, data_digest, of_thread, software
 from plausibly.base.progress import tell
 
+_CHOICE = "jax_default_device"
 _CACHE_SETTINGS = ("jax_compilation_cache_dir", "jax_enable_compilation_cache")
 _keeping = Lock()
 _before: list[dict[str, Any]] = []  # settings to restore, once for each thread within kept_on_disk
 _without: list[None] = []  # one for each thread within without_jax
-
-
-_CHOICE = "jax_default_device"
 _KEPT_SOURCES = 2  # versions of this package whose programs are kept
 
 

@@ -73,7 +73,7 @@ def test_a_damaged_file_is_replaced(compiled, call):
 
 @ways
 def test_own_code_is_traced_in_every_process(compiled, call):
-    """A function that it calls may have changed in a module that nobody looks at."""
+    """A function that it calls may have changed in another module, which has no fingerprint."""
     for times in (1, 2):
         own = lambda lists, n_classes, times=times: times * most_frequent(lists, n_classes)  # noqa: E731
         np.testing.assert_array_equal(call(own, 3), np.multiply(times, EXPECTED))

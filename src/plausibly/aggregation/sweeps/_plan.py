@@ -93,8 +93,8 @@ class Plan:
     ) -> "Plan":
         """Read and check all arguments; see :func:`sweep`.
 
-        If `brief`, metrics of lists and sizes of sets that nobody named are those that the screen has: accuracies, and
-        the certainty of the most plausible class.
+        Unless they are named, a `brief` plan has only the metrics of lists and the sizes of sets that the screen shows:
+        accuracies, and the certainty of the most plausible class.
         """
         if not isinstance(observed, Annotations | Scores):
             raise ArgumentError(

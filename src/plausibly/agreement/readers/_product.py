@@ -34,7 +34,7 @@ def product_effect(
     over J, and so have weights of cases. Products of both count three times what is due to a single reading; weights of
     readers alone, and of cases alone, count it once each. So twice the sum of the latter two variances, less that of
     products, counts it once; it is no less than either of the two. Degrees of freedom are as in :class:`Effect`: those
-    of the readers, times the square of how often the variance has that by readers in it.
+    of the readers, times the square of the ratio of the variance to the part that is due to readers.
     """
     random = np.random.default_rng(seed)
 

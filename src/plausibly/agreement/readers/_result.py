@@ -55,7 +55,7 @@ class ReaderStudy:
     means
         Mean of the readers in each condition.
     constant
-        Of a figure that a constant answer may reach: that answer, and it against the readers; else None.
+        For accuracy, the commonest class, and the effect of always answering it against the readers; else None.
     """
 
     study: Study
