@@ -285,7 +285,7 @@ def test_sweep_writes_tables_arrays_and_a_figure(data, predictions, tmp_path):
     found = pd.read_csv(out / "rankings.csv").drop(columns="metric")
     pd.testing.assert_frame_equal(found, swept.rankings("top2_kendall_tau"), check_dtype=False)
     xr.testing.assert_equal(xr.load_dataset(out / "sweep.nc", engine="h5netcdf"), swept.dataset)
-    assert "The ranking by top2_kendall_tau" in result.stdout
+    assert "The ranking by top-2 Kendall's tau" in result.stdout
     assert (out / "rankings.svg").read_text(encoding="utf-8").count("<svg") == 1
 
 

@@ -33,8 +33,8 @@ def test_compare_writes_what_the_library_computes(data, predictions, saved, tmp_
         found = pd.read_csv(tmp_path / f"{name}.csv").replace({"versus": {np.nan: ""}})
         pd.testing.assert_frame_equal(found, table, check_dtype=False)
     for told in (
-        "Differences in top2_overlap, with 50% intervals",
-        "anking by top2_overlap: ",
+        "Differences in top-2 overlap, with 50 % intervals",
+        "anking by top-2 overlap: ",
         "The annotations leave",
     ):
         assert told in result.stdout
@@ -110,7 +110,7 @@ def test_sensitivity_writes_what_the_library_computes(data, tmp_path):
     assert (tmp_path / "sensitivity.svg").stat().st_size > 1000
     assert "The largest shift in top-1 accuracy of A is " in result.stdout
     alone = plausibly(*words, "--quiet")
-    assert alone.stdout.startswith("The largest shift in annotation_certainty_1 is ")
+    assert alone.stdout.startswith("The largest shift in top-1 annotation certainty is ")
     refused = refuse("prior-sensitivity", data / "annotations.json", "--model", "majority-vote")
     assert "none of the models has a choice to make" in refused.stderr
 
