@@ -241,6 +241,11 @@ def read_shares(table):
     return read_models({"m": pd.DataFrame(table)}, Labels.of(BINARY), np.ones(2, bool))
 
 
+def spelled(said):
+    labels = Labels.of({case: dict.fromkeys("xyz", one) for case, one in zip("pq", "ab", strict=True)})
+    return read_models({"m": dict(zip("pq", said, strict=True))}, labels, np.ones(2, bool))
+
+
 def result(name, **options):
     """Use a method of the result of two cases, of which one has one annotator."""
     return getattr(discrepancy_ratio(TWO, {"A": {"p": 1}}), name)(**options)
@@ -249,6 +254,10 @@ def result(name, **options):
 REFUSED = [
     *(row for distance, good, bad, words in OF_DISTANCES
       for row in each(distance, {words: (good, bad)}, D, f"{type(distance).__name__} of {bad!r}")),
+    *each(spelled, {
+        "predictions have 'A' beside 'a', which differs only in capitals": ("Ab",),
+        "predictions are '1', '0', and classes are called 'a', 'b'": ("10",),
+    }, PredictionError),
     *each(Boxes, {
         'the measure of boxes must be "iou", "giou" or "l2", but \'area\' was given': ("area",),
         'combine must be "directional" or "pooled"': ("iou", "mean"),

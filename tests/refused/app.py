@@ -380,8 +380,8 @@ REFUSED += each(
 )
 
 
-def gold(source):
-    return read_gold(source, Labels.of({"p": {"ann": "a"}, "q": {"ann": "b"}}))
+def gold(source, said=("a", "b")):
+    return read_gold(source, Labels.of(dict(zip("pqr", ({"ann": one, "bob": one} for one in said), strict=False))))
 
 
 REFUSED += each(
@@ -391,6 +391,10 @@ REFUSED += each(
         "none of 1 gold labels belongs to a case: they are of 'x', and cases are called 'p'": ({"x": "a"},),
         "row 1 .case 'p'.: the label is missing; fill it": ({"p": None},),
         "the annotators' labels are text, such as 'a', and the predictions are numbers": ({"p": 1},),
+        "gold labels have 'A' beside 'a', which differs only in capitals, .*alike": ({"p": "A", "q": "b"},),
+        "gold labels have ' a' beside 'a', which differs": ({"p": " a", "q": "b"},),
+        "gold labels are '1', '0', and classes are called 'a', 'b'; write classes alike": ({"p": "1", "q": "0"},),
+        "gold labels have 'yes' beside '1', which may": ({"p": "1", "q": "0", "r": "no"}, ("yes", "no", "yes")),
     },
     error=PredictionError,
 )

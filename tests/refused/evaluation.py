@@ -1,6 +1,6 @@
 """What evaluations, comparisons of classifiers, weights, groups, thresholds and panels refuse."""
 
-from functools import cache
+from functools import cache, partial
 
 import jax.numpy as jnp
 import numpy as np
@@ -116,6 +116,13 @@ REFUSED += each(
         "replicates must be a whole number": {"replicates": 2.5},
     },
     ArgumentError,
+)
+SPELLED = pb.read_annotations({"p": {"x": "Ill"}, "q": {"x": "ill"}})
+REFUSED += each(
+    partial(pb.evaluate, SPELLED, {"A": np.eye(2)}, metrics="auroc", truth="annotator"),
+    {"the classes 'Ill' and 'ill' differ only in spelling": {"positive": "ill"}},
+    ArgumentError,
+    "evaluate of two spellings",
 )
 REFUSED += each(evaluate, {"2 risks for 3 classes": {"risks": [0, 1]}}, AnnotationError)
 REFUSED += each(evaluate, {"3 rows for 6 cases": {"predictions": {"A": np.ones((3, 3))}}}, PredictionError)

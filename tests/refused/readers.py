@@ -18,6 +18,8 @@ PARTS = pd.DataFrame(
 )
 AGAIN = pd.concat([PARTS, PARTS.head(1)])
 CALLED = {case: dict.fromkeys("xyz", "ill" if GOLD[case] else "well") for case in GOLD}
+NAMED = {case: own["x"] for case, own in CALLED.items()}
+PLAIN = {case: dict.fromkeys("xyz", one) for case, one in GOLD.items()}
 KINDS = dict(zip("abcdef", "uvwuvw", strict=True))
 NAMELESS = [{"case": case, "labels": ["1", "2"]} for case in GOLD]
 
@@ -63,11 +65,16 @@ REFUSED = [
         "auroc needs a positive class, but there are 3 classes": {"gold": KINDS},
     }, ArgumentError),
     *each(studied, {
-        "readers gave 'ill', which is neither a number nor one of the classes, '0', '1'": {"readers": CALLED},
+        "gold labels are '1', '0', and classes are called 'ill', 'well'; write": {"readers": CALLED},
         "A gave 'odd', which is neither": {"predictions": {"A": dict.fromkeys(GOLD, "odd")}},
         "no row for case 'f'": {"predictions": {"A": dict.fromkeys("abcde", 0.5)}},
         "A, case 'a': there is more than one": {"predictions": {"A": [(case, 0.5) for case in "aabcdef"]}},
         "none of 2 gold labels belongs to a case": {"gold": {"p": 1, "q": 0}},
+        "gold labels have 'ill' beside 'Ill', which differs": {"gold": NAMED | {"a": "Ill"}, "positive": "ill"},
+        "gold labels have 'Ill' beside 'ill', which": {"readers": CALLED, "gold": NAMED | {"a": "Ill"}},
+        "readers gave 0 and 1, which do not say that 1 stands for 'well'": {
+            "readers": PLAIN, "gold": NAMED, "positive": "well",
+        },
     }, PredictionError),
     *each(studied(SCORES, MODEL).plan, {
         "there is no comparison 'B': choose of A − readers": {"comparison": "B"},

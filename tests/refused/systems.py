@@ -63,6 +63,8 @@ CLASSES = frame([("A", "p", "ann", "good"), ("A", "q", "ann", "so-so"), ("A", "r
 ODD = frame([("A", "p", "ann", "PASS"), ("A", "q", "ann", "fail"), ("A", "r", "ann", "N/A")])
 GAPS = frame([("A", "p", "ann", "pass"), ("A", "q", "ann", " "), ("A", "r", "ann", "N/A"), ("A", "s", "ann", "x")])
 WIDE = pd.DataFrame({"model": list("ABA"), "prompt": list("ppq"), "ann": ["pass", "fail", None], "gpt": "fail"})
+CODES = frame([("A", "pqrs"[n], "ann", said) for n, said in enumerate(("yes", "no", "1", "0"))])
+SPELLED = frame([("A", "pqr"[n], "ann", said) for n, said in enumerate(("so-so", "so so", "bad"))])
 MANY = frame([(system, case, "ann", n / 7) for n, (system, case) in enumerate((s, c) for s in "AB" for c in "pqrstuv")])
 
 
@@ -91,6 +93,8 @@ REFUSED = [
         "row 2: the kind 'robot' is not known; write person or judge": (
             frame().assign(kind=["human", "robot"] + ["judge"] * 4), None
         ),
+        "the outcomes 'yes' and '1' may mean the same; write": {"table": CODES, "positive": "yes"},
+        "the outcomes 'so-so' and 'so so' differ only in spelling": {"table": SPELLED, "positive": "so so"},
         "the rater 'ann' is a person and a judge": (frame().assign(kind=["human"] + ["judge"] * 5), None),
         "no rater is a person": (frame().assign(kind="judge"), None),
     }, AnnotationError),

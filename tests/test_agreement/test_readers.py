@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from scipy.stats import t
 
+import plausibly as pb
 from plausibly.agreement import reader_study
 from plausibly.agreement.readers._compare import Effect, effect_of, left_in_turn
 from plausibly.agreement.readers._figures import FIGURES, delong, jackknife, own_figure
@@ -142,7 +143,7 @@ def test_published_two_conditions(folder):
     np.testing.assert_allclose(row[numbers].astype(float), expected, atol=5e-6)
     expected = [[0.8970370, 0.8253461, 0.9687280, 12.59597], [0.9408374, 0.8942155, 0.9874592, 12.56530]]
     np.testing.assert_allclose(found.means_of_readers[["effect", "lower", "upper", "df"]], expected, atol=5e-6)
-    row = two_conditions(folder, metric="sensitivity", threshold=3).table.iloc[0]
+    row = two_conditions(folder, metric="sensitivity", threshold=2).table.iloc[0]
     np.testing.assert_allclose(
         row[["effect", "se", "df", "p"]].astype(float), [-0.09777778, 0.03780451, 15.71732, 0.02008822], atol=5e-6
     )
@@ -260,6 +261,22 @@ def test_a_coin_a_constant_and_perfect_readers_get_no_yes():
     assert perfect.table[["lower", "upper", "p", "p_noninferior"]].isna().all(axis=None)
     assert perfect.answer(perfect.comparisons[0]) == "cannot tell"
     assert "no interval" in perfect.verdict()
+
+
+def test_a_threshold_is_that_of_evaluate_at_the_boundary_too():
+    gold = {str(case): "ny"[case % 2] for case in range(12)}
+    rated = {case: {who: 2 + (int(case) + at) % 5 // 2 for at, who in enumerate("abc")} for case in gold}
+    model = {case: (0.5, 0.4, 0.5, 0.5)[int(case) % 4] for case in gold}
+    found = reader_study(rated, {"A": model}, gold, metric="sensitivity", threshold=3, model_threshold=0.5).by_reader
+    rows = [(case, who, score) for case, own in rated.items() for who, score in own.items()]
+    above = pb.Annotations.from_scores(pd.DataFrame(rows, columns=["case", "annotator", "score"])).split(3).to_table()
+    above = above[above["case"].map(gold) == "y"]
+    positive = (above["class"] == "> 3").groupby(above["annotator"]).mean()
+    assert 0 < positive.mean() < np.mean([own[who] >= 3 for own in rated.values() for who in own])
+    labels = pb.read_annotations({case: {"gold": one} for case, one in gold.items()})
+    own = pb.evaluate(labels, {"A": model}, metrics="sensitivity", truth="annotator", positive="y", threshold=0.5)
+    expected = [*positive, own["sensitivity_point"].item()]
+    assert found["sensitivity"].tolist() == pytest.approx(expected)
 
 
 def test_plan_gives_back_the_study_and_grows_narrower():

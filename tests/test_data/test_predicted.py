@@ -182,13 +182,9 @@ def test_labels_and_scores_of_models_are_chosen_by_the_same_names(tmp_path):
     assert read_models({"m": series}, LABELS, np.ones(3, bool))["m"].values.tolist() == series.tolist()
 
 
-@pytest.mark.parametrize(
-    ("predicted", "said"),
-    [("AbA", r"no label 'A', .*: labels are called 'a' \(capitals"), ("cbc", "'c', .* but 'a', 'b'")],
-)
-def test_predicted_labels_that_no_annotator_gives_are_told(predicted, said, tmp_path):
-    with pytest.warns(PlausiblyWarning, match=said):
-        assert models(tmp_path / "m.csv", table("case,label", predicted)) == list(predicted)
+def test_predicted_labels_that_no_annotator_gives_are_told(tmp_path):
+    with pytest.warns(PlausiblyWarning, match="'c', .* but 'a', 'b'"):
+        assert models(tmp_path / "m.csv", table("case,label", "cbc")) == list("cbc")
 
 
 SUMS = {

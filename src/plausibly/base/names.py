@@ -3,7 +3,7 @@
 import re
 import warnings
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from numbers import Integral
 from typing import Any
 from unicodedata import normalize
@@ -27,6 +27,7 @@ _ABSENT |= {
     "nondiagnostic",
 }
 _UNCLEAR = {"none", "unknown", "uncertain", "unsure", "unclear", "undetermined", "indeterminate", "equivocal"}
+_SEPARATORS = re.compile(r"(?<=[^\W\d_])[\s_.\-]+(?=[^\W_])|(?<=[^\W_])[\s_.\-]+(?=[^\W\d_])")
 _FOR_NOTHING = (99, 999, 9999, -1, -9, -99, -999, -9999)  #: numbers that tables have where there is no answer
 
 
@@ -115,6 +116,20 @@ def tell_no_answers(names: Iterable[str], source: object = "") -> None:
             PlausiblyWarning,
             stacklevel=4,
         )
+
+
+def same_names(names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Find names that differ from an earlier one only in what readers overlook, each after the earlier one."""
+    first: dict[str, str] = {}
+    for name in names:
+        if (earlier := first.setdefault(plain_name(name), name)) != name:
+            yield earlier, name
+
+
+def plain_name(name: str) -> str:
+    """Write a name without what readers overlook; what stands between two digits tells numbers apart and stays."""
+    folded = normalize("NFKC", name).casefold().strip()
+    return folded.lstrip("0") or "0" if folded.isdecimal() else _SEPARATORS.sub("", folded)
 
 
 def numbered(n: int) -> np.ndarray:

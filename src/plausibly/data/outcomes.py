@@ -14,7 +14,7 @@ import pyarrow as pa
 from jaxtyping import Bool, Float, Int
 
 from plausibly.base.errors import AnnotationError, ArgumentError, FileError, show, suggest
-from plausibly.base.names import some, to_names
+from plausibly.base.names import same_names, some, to_names
 from plausibly.data.annotations.io.columns import (
     Columns,
     cell,
@@ -27,7 +27,7 @@ from plausibly.data.annotations.io.columns import (
     to_floats,
 )
 from plausibly.data.annotations.io.files import lines_of, naming, read_text
-from plausibly.data.annotations.io.spellings import GRADES, OUTCOMES, find, spelling_of, success_in
+from plausibly.data.annotations.io.spellings import GRADES, OUTCOMES, find, in_two_codes, spelling_of, success_in
 from plausibly.data.groups import check_clusters
 from plausibly.data.outcome_sources import CLUSTER, KIND, LENGTHS, PAIR, RANK, RANKING, Rows, is_rated, read_rows
 
@@ -335,6 +335,10 @@ def _of_values(column: pa.ChunkedArray, positive: str | None, at: At) -> tuple[K
         if not any(same):
             fix = suggest(positive, texts, f"choose from {some(texts, 9)}")
             raise ArgumentError(f"positive must be one of the outcomes, but {show(positive)} is not: {fix}")
+        two = in_two_codes(texts)
+        if pair := two or next((one for one in same_names(texts) if one[0].lower() != one[1].lower()), None):
+            what = "may mean the same" if two else "differ only in spelling"
+            raise AnnotationError(f"the outcomes {pair[0]!r} and {pair[1]!r} {what}; write them alike")
         return "classes", np.array(same, float)[code]
     lower = [text.lower() for text in texts]
     in_words = {text: 1.0 if text in _PASS else 0.0 for text in lower if text in WORDS}

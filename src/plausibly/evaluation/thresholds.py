@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from plausibly.base.arviz import Posterior
 from plausibly.base.errors import ArgumentError, show
-from plausibly.base.names import some
+from plausibly.base.names import same_names, some
 from plausibly.data.annotations import Annotations
 from plausibly.data.annotations.io.spellings import positive_of_two
 from plausibly.data.predictions import Marked, line_up, named_predictions
@@ -114,6 +114,12 @@ def check_positive(classes: np.ndarray, positive: Any) -> str | None:
     """Refuse a positive class that there is not."""
     if positive is not None and str(positive) not in classes:
         raise ArgumentError(f"positive must be a class, but {show(positive)} was given: choose from {some(classes)}.")
+    for pair in same_names(map(str, classes)) if positive is not None else ():
+        if str(positive) in pair:
+            raise ArgumentError(
+                f"the classes {pair[0]!r} and {pair[1]!r} differ only in spelling, so one would count as not positive: "
+                "write them alike."
+            )
     return None if positive is None else str(positive)
 
 

@@ -139,7 +139,7 @@ def test_without_predictions_annotators_are_evaluated(files):
     assert set(found.index) == {"ann", "bob"}
     refused = refuse("evaluate", files / "labels.csv", "--gold", files / "gold.csv", "--truth", "panel")
     assert "is the truth, but --truth panel was given: leave one out" in refused.output
-    (files / "odd.csv").write_text("case,label\nc0,z\n")
+    (files / "odd.csv").write_text("case,label\nc0,z\nc1,a\n")
     refused = refuse("evaluate", files / "labels.csv", "--gold", files / "odd.csv", "--out", files / "out")
     assert "odd.csv: case 'c0', annotator 'gold': the class 'z' is not among the 2 classes" in refused.output
     refused = refuse("evaluate", files / "labels.csv", "--gold", files / "gold.csv", "--one-truth")

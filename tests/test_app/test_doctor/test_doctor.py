@@ -232,7 +232,7 @@ def test_what_does_not_fit_is_said(labels, tmp_path):
         "C.npy has 29 rows without names for 30 cases",
         "risks.txt: ",
         "sites.csv has no rows for 1 of 30 cases",
-        "gold.csv has gold labels for none of the cases",
+        "gold.csv: none of 1 gold labels belongs to a case",
         f"{others} shares 1 case with {labels}",
     ):
         assert words in said, said
@@ -240,6 +240,18 @@ def test_what_does_not_fit_is_said(labels, tmp_path):
     classes = table(tmp_path / "classes.txt", "a", "x")
     assert "names classes that" in pb.doctor([labels, classes]).problems[0]
     assert "second list of classes" in pb.doctor([labels, classes, table(tmp_path / "d.txt", "a", "b")]).problems[0]
+
+
+@pytest.mark.parametrize("said", ["Ab", "10"])
+def test_gold_labels_and_predictions_that_are_called_otherwise_are_said(labels, tmp_path, said):
+    gold, other = (
+        table(tmp_path / name, "case,label", *(f"c{i},{said[i % 2]}" for i in range(30)))
+        for name in ("gold.csv", "A.csv")
+    )
+    found = pb.doctor([labels, gold, other])
+    assert [str(one.path) in told for one, told in zip(found.files[1:], sorted(found.problems), strict=False)]
+    assert not any(word in " ".join(found.commands) for word in ("--gold", "--predictions"))
+    assert len(found.problems) == 2
 
 
 def test_a_posterior_and_statuses(labels, tmp_path):

@@ -48,8 +48,8 @@ class Answers:
             return self.scores
         if self.decisions is None:
             raise ArgumentError(
-                f"{figure.name} is of decisions, but {whose} gave scores: name the least score that is positive with "
-                f"{option}=, or measure auroc."
+                f"{figure.name} is of decisions, but {whose} gave scores: name the threshold of a positive decision "
+                f"with {option}=, or measure auroc."
             )
         return self.decisions
 
@@ -132,7 +132,7 @@ def read_study(
         if value is not None and (
             isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(float(value))
         ):
-            raise ArgumentError(f"{name} must be a number, but {value!r} was given: name the least positive score.")
+            raise ArgumentError(f"{name} must be a number, but {value!r} was given: give a score.")
     columns = [*column_names(clusters, conditions)]
     labels = Labels.of(readers, columns=columns, optional=(CONDITION,), repeats="readings")
     if labels.numbered:
@@ -152,18 +152,18 @@ def read_study(
     classes = sorted({*known})
     binary, positive = _positive(classes, positive, figure, known)
 
-    def answers(values: np.ndarray, at: Any, shape: tuple[int, ...], whose: str, cut: float | None) -> Answers:
-        scores, decisions = _values(values, classes, positive if binary else None, whose, cut)
+    def answers(values: np.ndarray, at: Any, shape: Any, whose: str, cut: float | None, over: Any) -> Answers:
+        scores, decisions = _values(values, classes, positive if binary else None, whose, cut, over)
         return Answers(*(None if one is None else _placed(one, at, shape)[..., own] for one in (scores, decisions)))
 
     shape = len(names), len(labels.annotators), n
-    given = answers(labels.values[kept], place[kept], shape, "readers", threshold)
+    given = answers(labels.values[kept], place[kept], shape, "readers", threshold, np.greater)
     if gold is not None:
-        codes = _values(found.values, classes, positive if binary else None, "gold", None)[0]
+        codes = _values(found.values, classes, positive if binary else None, "gold")[0]
         truth = _placed(codes, found.case, (n,))[own]
     elif given.decisions is None:
         raise ArgumentError(
-            "without gold labels the readers are the truth, but they gave scores: name the least score that is "
+            "without gold labels the readers are the truth, but they gave scores: name the score above which one is "
             "positive with threshold=, or give gold labels."
         )
     needed = np.zeros(n, bool)
@@ -174,7 +174,7 @@ def read_study(
     ):
         if len(again := one.case[1:][np.diff(one.case) == 0]):
             raise PredictionError(f"{name}, case {str(labels.cases[again[0]])!r}: there is more than one; keep one")
-        models[name] = answers(one.values, one.case, (n,), name, model_threshold)
+        models[name] = answers(one.values, one.case, (n,), name, model_threshold, np.greater_equal)
     cluster = by_case(clusters, labels, "cluster")[1][own]
     distinct, unit = np.unique(cluster, return_inverse=True)
     return Study(
@@ -266,7 +266,12 @@ def _is_number(text: str) -> bool:
 
 
 def _values(
-    values: np.ndarray, classes: Sequence[str], positive: str | None, whose: str, threshold: float | None
+    values: np.ndarray,
+    classes: Sequence[str],
+    positive: str | None,
+    whose: str,
+    threshold: float | None = None,
+    over: np.ufunc = np.greater,
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Scores and decisions, of classes that are known or of numbers that a threshold makes some."""
     names = _names(values)
@@ -282,8 +287,13 @@ def _values(
         )
     if threshold is None:
         decided = positive is not None and {*scores.tolist()} <= {0.0, 1.0}
+        if decided and len(classes) == 2 and classes[positive_of_two(classes)] != positive:
+            raise PredictionError(
+                f"{whose} gave 0 and 1, which do not say that 1 stands for {positive!r}; write classes alike in all "
+                "files"
+            )
         return scores, scores if decided else None
-    return scores, (scores >= threshold).astype(float)
+    return scores, over(scores, threshold).astype(float)
 
 
 def _placed(values: np.ndarray, at: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

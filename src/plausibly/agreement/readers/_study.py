@@ -59,7 +59,8 @@ def reader_study(
         Positive class; by default that which stands for a finding, or the greater of two numbers. With it, more than
         two classes are this one and all others.
     threshold, model_threshold
-        Least score of readers, and of models, that is a positive decision.
+        Score of readers above which a decision is positive, as that of ratings in :func:`plausibly.aggregate`; and
+        score of models from which on it is, as that of predictions in :func:`plausibly.evaluate`.
     margin
         Margin of non-inferiority. Choose it before you look at the result.
     covariance

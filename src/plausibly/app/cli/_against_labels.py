@@ -89,7 +89,7 @@ def against_labels(
     given: Mapping[str, Any] = data.files
     selection, weights = None, None
     if asked.gold is not None:
-        gold = read_gold(asked.gold, read)
+        gold = read_gold(asked.gold, read, alike=asked.gold_positive is None)
         say(f"{gold}.")
         given, extra = data.files or _annotators(read, gold), "ignore"
         selection = _selection(gold, read, data.files, logits, asked.positive)

@@ -407,7 +407,7 @@ class ScoreOptions:
     threshold: Annotated[
         float | None,
         modelling(
-            help="Score that separates the two classes; where annotations are no scores, probability from which on "
+            help="Score above which a case is positive; where annotations are no scores, probability from which on "
             "classifiers name the positive class."
         ),
     ] = None

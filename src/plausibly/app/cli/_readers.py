@@ -31,11 +31,11 @@ class StudyOptions:
         options.measure(help="Figure of merit: auroc of scores, the others of decisions."),
     ] = "auroc"
     positive: Annotated[str | None, options.data(help="Positive class, if two words or numbers do not tell.")] = None
-    threshold: Annotated[float | None, options.measure(help="Least score of a reader that is a positive decision.")] = (
-        None
-    )
+    threshold: Annotated[
+        float | None, options.measure(help="Score above which a reader is positive, as in evaluate.")
+    ] = None
     model_threshold: Annotated[
-        float | None, options.measure(help="Least score of a model that is a positive decision.")
+        float | None, options.measure(help="Score from which on a model is positive, as in evaluate.")
     ] = None
     margin: Annotated[
         float, options.measure(help="Margin of non-inferiority. Choose it before you see the result.")

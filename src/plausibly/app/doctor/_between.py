@@ -13,6 +13,7 @@ from plausibly.data.annotations import Annotations, Scores, read_risks
 from plausibly.data.annotations.io.columns import is_number
 from plausibly.data.annotations.io.matrix import Matrix
 from plausibly.data.annotations.matching import called
+from plausibly.data.labels import read_gold
 
 PREDICTING = ("predictions", "labels of one rater")  #: roles of files of classifiers
 
@@ -71,6 +72,18 @@ def unfit_risks(risks: Looked, classes: Sequence[str]) -> str | None:
     """Say why risk levels do not fit the classes."""
     try:
         read_risks(risks.path, classes)
+    except PlausiblyError as error:
+        return f"{error}."
+    return None
+
+
+def unfit_gold(gold: Looked, main: Looked) -> str | None:
+    """Say why gold labels do not fit annotations, which are ratings perhaps of what is so."""
+    of = main.content if isinstance(main.content, Annotations) else main.labels
+    if of is None:
+        return None
+    try:
+        read_gold(gold.path, of, alike=isinstance(of, Annotations))
     except PlausiblyError as error:
         return f"{error}."
     return None

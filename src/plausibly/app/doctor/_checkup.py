@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from plausibly.app.doctor._as_predictions import as_classifier, as_classifiers, as_scores
-from plausibly.app.doctor._between import PREDICTING, extra_cases, unfit, unfit_risks, unnamed, unpredicted
+from plausibly.app.doctor._between import PREDICTING, extra_cases, unfit, unfit_gold, unfit_risks, unnamed, unpredicted
 from plausibly.app.doctor._look import look, with_classes
 from plausibly.app.doctor._looked import Looked
 from plausibly.app.doctor._propose import Proposal, Together, of_posterior, of_systems, propose
@@ -229,11 +229,9 @@ def _together(main: Looked, files: Iterable[Looked], classes: Looked | None) -> 
         )
     gold = None
     for one in golden[:1]:
-        shared = 0 if one.cases is None else len(np.intersect1d(one.cases, main.cases))
-        if shared:
-            gold = one
-        else:
-            problems.append(f"{one.path} has gold labels for none of the cases of {main.path}: use the same names.")
+        told = unfit_gold(one, main)
+        problems += [] if told is None else [told]
+        gold = one if told is None else None
     return Together(main, _named(fitting), gold, classes, risks, groups), problems
 
 

@@ -11,8 +11,8 @@ import pandas as pd
 from jaxtyping import Int
 
 from plausibly.base.errors import ArgumentError, PlausiblyError, PredictionError
-from plausibly.base.names import some, unknown_class
-from plausibly.data.annotations.io.spellings import CASE
+from plausibly.base.names import same_names, some, unknown_class
+from plausibly.data.annotations.io.spellings import CASE, in_two_codes
 
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec"
 
@@ -69,6 +69,33 @@ def called(absent: Collection[str], others: Collection[str], what: str) -> str:
         found = some([*near.values()])
         return f"{what} are called {found} ({' and '.join(how)} differ); write names alike in all files"
     return ""
+
+
+def check_spelled(names: Iterable[Any], known: Iterable[Any], what: str, fix: str = "") -> None:
+    """Refuse names of classes in one file that are spelled otherwise in it, or in annotations whose classes are known.
+
+    `what` has the names, in the plural, and `fix` ends the sentence where it shares no class with annotations.
+
+    Raises
+    ------
+    PredictionError
+        If a name differs from another only in what readers overlook, or says the same in another code, such as 1 for
+        yes; or if no name is that of a class.
+
+    Examples
+    --------
+    >>> check_spelled(["wart", "cyst"], ["corn", "wart"], "gold labels")
+    """
+    names, known = (list(dict.fromkeys(map(str, given))) for given in (names, known))
+    alike = "write classes alike in all files"
+    for first, second in same_names([*known, *(name for name in names if name not in known)]):
+        if second not in known:
+            how = "which differs only in capitals, blanks, punctuation or leading zeros"
+            raise PredictionError(f"{what} have {second!r} beside {first!r}, {how}; {alike}")
+    if known and names and not {*names} & {*known}:
+        raise PredictionError(f"{what} are {some(names)}, and classes are called {some(known)}; {alike}{fix}")
+    if (two := in_two_codes([*known, *names])) and not in_two_codes(known):
+        raise PredictionError(f"{what} have {two[0]!r} beside {two[1]!r}, which may mean the same; {alike}")
 
 
 def refuse_absent(absent: np.ndarray, more: Collection[str], whole: bool, fix: str) -> None:

@@ -9,12 +9,11 @@ from jaxtyping import Int, UInt64
 from scipy.sparse.csgraph import connected_components
 
 from plausibly.base.errors import AnnotationError, PlausiblyWarning
-from plausibly.base.names import listed, many
+from plausibly.base.names import listed, many, same_names
 from plausibly.data.annotations import Annotations
 from plausibly.data.audit._annotations import identical
 from plausibly.data.audit._finding import fingerprints
 from plausibly.data.audit._repeats import pasted
-from plausibly.data.audit.names import same_names
 from plausibly.data.labels import Labels
 
 

@@ -2,15 +2,14 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
-from plausibly.base.names import no_answers
+from plausibly.base.names import no_answers, plain_name, same_names
 from plausibly.data.annotations import Annotations
 from plausibly.data.audit._finding import SHOWN, Finding, Prints, known_names
 
-_SEPARATORS = re.compile(r"(?<=[^\W\d_])[\s_.\-]+(?=[^\W_])|(?<=[^\W_])[\s_.\-]+(?=[^\W\d_])")
 _WORD = re.compile(r"[^\W\d_]{5,}")  # shorter words are often a letter apart without being typos
 _LONGEST = 100  # part of a name in which typos are looked for
 _RARE = 20  # times less often than another is how often a typo is named
@@ -28,14 +27,6 @@ def of_names(annotations: Annotations) -> Iterator[Finding]:
             yield Finding("misspelt class names", len(typos), len(names), typos, str(_RARE))
             for check, found in zip(("missing labels as classes", "unclear classes"), no_answers(names), strict=True):
                 yield Finding(check, len(found), len(names), found)
-
-
-def same_names(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Find names that differ from an earlier one only in what readers overlook, each after the earlier one."""
-    first: dict[str, str] = {}
-    for name in names:
-        if (earlier := first.setdefault(plain_name(name), name)) != name:
-            yield earlier, name
 
 
 def _typos(names: list[str], counts: list[int]) -> list[str]:
@@ -61,12 +52,6 @@ def _shortened(name: str) -> set[str]:
     folded = unicodedata.normalize("NFKC", name).casefold()
     letters = [at for word in _WORD.finditer(folded[:_LONGEST]) for at in range(*word.span())]
     return {folded, *(folded[:at] + folded[at + 1 :] for at in letters)}
-
-
-def plain_name(name: str) -> str:
-    """Write a name without what readers overlook; what stands between two digits tells numbers apart and stays."""
-    folded = unicodedata.normalize("NFKC", name).casefold().strip()
-    return folded.lstrip("0") or "0" if folded.isdecimal() else _SEPARATORS.sub("", folded)
 
 
 def _numbered(names: list[str]) -> dict[int, int]:

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from plausibly.base.names import some
-from plausibly.data.audit.names import plain_name, same_names
+from plausibly.base.names import plain_name, same_names, some
 from plausibly.data.outcomes import Outcomes, cell_of_rows
 
 _MANY = 3  # times as many outcomes as others have

@@ -13,7 +13,7 @@ from plausibly.data.annotations import Annotations
 from plausibly.data.annotations.io.answers import whole
 from plausibly.data.annotations.io.files import naming
 from plausibly.data.annotations.io.predicted import is_path
-from plausibly.data.annotations.matching import called
+from plausibly.data.annotations.matching import called, check_spelled
 from plausibly.data.labels.container import Labels
 from plausibly.data.labels.predictions import read_rows
 
@@ -81,7 +81,23 @@ def read_gold(source: Any, of: Labels | Annotations, *, alike: bool = True) -> G
                 f"none of {len(unknown):,} gold labels belongs to a case: they are of {some(unknown)}, and cases are "
                 f"called {some(of.cases)}; write names alike in all files"
             )
+        _check_classes(values, of, alike=alike)
     return Gold(case, values, len(of.cases), len(unknown))
+
+
+def _check_classes(values: np.ndarray, of: Labels | Annotations, *, alike: bool) -> None:
+    """Refuse gold labels that are called otherwise than the classes."""
+    from plausibly.data.labels.types import type_of  # which imports distances
+
+    names = [str(whole(one)) for one in values.tolist()]
+    if isinstance(of, Annotations):
+        known: list[str] | None = of.classes.tolist() if alike else []
+    else:
+        categories = type_of(of) == "categories" and not of.is_numeric
+        known = [str(whole(one)) for one in of.values.tolist()] if categories else [] if of.is_numeric else None
+    if known is not None:
+        fix = ", or say which gold label is positive (--gold-positive)" if isinstance(of, Annotations) else ""
+        check_spelled(names, known, "gold labels", fix)
 
 
 def of_two_classes(gold: Gold, positive: str, classes: Sequence[str] | np.ndarray) -> Gold:

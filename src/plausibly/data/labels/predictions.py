@@ -19,7 +19,7 @@ from plausibly.data.annotations.io.files import TABLES, ending, naming
 from plausibly.data.annotations.io.predicted import is_path, unpack
 from plausibly.data.annotations.io.spellings import PREDICTED
 from plausibly.data.annotations.io.table_files import header_of
-from plausibly.data.annotations.matching import called, places, refuse_absent, shared_cases
+from plausibly.data.annotations.matching import check_spelled, places, refuse_absent, shared_cases
 from plausibly.data.labels.container import Labels
 from plausibly.data.labels.table import Table, are_missing, read_table
 
@@ -163,16 +163,14 @@ def _one_column(source: Any, column: str) -> Any:
 
 
 def _tell_unknown(values: np.ndarray, labels: Labels) -> None:
-    """Warn of predicted labels that no annotator gave, where annotators give few different ones."""
+    """Warn of predicted labels that no annotator gave, where annotators give few different ones; refuse spellings."""
     given, said = (of.tolist() for of in (labels.values, values))
     if not all(isinstance(one, str) for one in (*given, *said)) or len({*given}) * _OFTEN > len(given):
         return
+    check_spelled(said, given, "predictions")
     if new := sorted({*said} - {*given}):
-        told = called(new, {*given} - {*said}, "labels")
-        words = f"annotators gave no label {some(new)}, which is predicted"
-        warnings.warn(
-            f"{words}{f': {told}' if told else f', but {some(sorted({*given}))}'}", PlausiblyWarning, stacklevel=5
-        )
+        words = f"annotators gave no label {some(new)}, which is predicted, but {some(sorted({*given}))}"
+        warnings.warn(words, PlausiblyWarning, stacklevel=5)
 
 
 def _alike(table: Table, labels: Labels) -> np.ndarray:

@@ -125,6 +125,19 @@ def success_in(names: Iterable[str]) -> str | None:
     return None
 
 
+def in_two_codes(names: Iterable[str]) -> tuple[str, str] | None:
+    """Return two names that stand for a success where both are there beside those for their failures; None otherwise.
+
+    Examples
+    --------
+    >>> in_two_codes(["yes", "no", "1", "0"]), in_two_codes(["yes", "no", "1", "2"])
+    (('yes', '1'), None)
+    """
+    given = {str(name).strip().lower(): str(name) for name in names}
+    there = [given[good] for good, bad in SUCCESSES.items() if good != "c" and {good, bad} <= {*given}]
+    return (there[0], there[1]) if len(there) > 1 else None
+
+
 def positive_of_two(classes: Sequence[str] | np.ndarray) -> int:
     """Return which of two classes is positive unless one is named.
 
