@@ -100,6 +100,7 @@ def test_models_at_the_ends_and_few_annotators_or_cases_are_told():
     rows = [(str(case), who, case % 2) for case in range(10) for who in ("ann", "bob")]
     found = alternative_annotator_test(rows, [(str(case), case % 2) for case in range(10)], progress=False)
     assert isinstance(found.winning_rate, float)
+    assert found.answer == "yes"
     assert any("at least 3" in note for note in found.notes)
     assert any("Wilcoxon" in note for note in found.notes)
     by_t = alternative_annotator_test(rows, [(str(case), case % 2) for case in range(10)], few_cases=0, progress=False)

@@ -188,4 +188,4 @@ class Comparison:
         return pd.Index(self.models, name="model")
 
     def _shaped(self, values: np.ndarray) -> Any:
-        return values[0].item() if self.single else pd.Series(values, self._index)
+        return values.tolist()[0] if self.single else pd.Series(values, self._index)
