@@ -141,9 +141,7 @@ def _no_better(knowing):
 
 
 def _scattered(sums):
-    return lambda cells, values, systems, n: sums(
-        replace(cells, cluster=np.arange(len(values)) % n), values, systems, n
-    )
+    return lambda cells, values: sums(replace(cells, cluster=np.arange(len(values)) % cells.n_clusters), values)
 
 
 def _judged_alike(design_of):

@@ -143,14 +143,11 @@ def cover(worlds: int, n: int, clusters: str, seed: int) -> Iterator[Result]:
             parts.append(part)
             y, f = np.nan_to_num(part.people, nan=2), part.judges[0]
             times[world, at] = np.bincount((2 * y + f).astype(int), minlength=6)
-        together = Cells(
-            *(np.concatenate([getattr(part, name) for part in parts]) for name in ("system", "cluster", "people")),
-            np.concatenate([part.judges for part in parts], axis=1),
-        )
-        effects.append(design_effect(together, len(RATES)))
+        columns = ([getattr(part, name) for part in parts] for name in ("system", "cluster", "people"))
+        effects.append(design_effect(Cells(*map(np.concatenate, columns))))
     beside = []
     for cells, rate in zip(of_rates, RATES, strict=True):
-        ppi = prediction_powered(cells, cells.people, cells.judges[0], worlds, int(cells.cluster.max()) + 1)
+        ppi = prediction_powered(cells, cells.judges[0])
         lower, upper = ppi.interval(0.95, share=True)
         beside.append((lower <= rate) & (rate <= upper))
     what = f"{n} human outcomes, clusters {clusters}"

@@ -42,18 +42,17 @@ def check(settings: Settings) -> Iterator[Result]:
 
 def _results(random: np.random.Generator, worlds: int, n: int, clusters: str, rate: float) -> Iterator[Result]:
     cells = simulate(random, worlds, n, rate, *CLUSTERS[clusters])
-    sized = worlds, int(cells.cluster.max()) + 1
     good, useless = cells.judges
     found = {
-        "people alone": mean(cells, cells.people, *sized),
-        "PPI": prediction_powered(cells, cells.people, good, *sized, tuned=False),
-        "PPI++": prediction_powered(cells, cells.people, good, *sized),
-        "PPI++, useless judge": prediction_powered(cells, cells.people, useless, *sized),
+        "people alone": mean(cells),
+        "PPI": prediction_powered(cells, good, tuned=False),
+        "PPI++": prediction_powered(cells, good),
+        "PPI++, useless judge": prediction_powered(cells, useless),
     }
     ends = {what: (*one.interval(CI_PROB, share=True), rate) for what, one in found.items()}
     first, second = np.arange(0, worlds - 1, 2), np.arange(1, worlds, 2)
     ends["difference, PPI++"] = *found["PPI++"].difference(first, second, CI_PROB, share=True)[1:], 0.0
-    proportions = rogan_gladen_by_system(cells, cells.people, good, *sized, CI_PROB)
+    proportions = rogan_gladen_by_system(cells, good, CI_PROB)
     ends["Rogan–Gladen"] = proportions.lower, proportions.upper, rate
     widest = WIDER * float(np.mean(ends["people alone"][1] - ends["people alone"][0]))
     words = f"{n} human outcomes, clusters {clusters}, pass rate {rate:g}"

@@ -24,7 +24,7 @@ from plausibly.systems._estimates import (
     trend,
 )
 from plausibly.systems._findings import of_pairs
-from plausibly.systems._plan import _later
+from plausibly.systems._plan import Further
 
 SCENARIOS = [
     (30, 2000, 0.80),
@@ -71,7 +71,7 @@ def test_ppi_and_its_tuned_form_are_their_definitions(scenario):
     y, f, rest = world(1, *scenario)
     cells = cells_of(y, f, rest)
     for tuned in (False, True):
-        found = prediction_powered(cells, cells.people, cells.judges[0], 1, len(cells.system), tuned=tuned)
+        found = prediction_powered(cells, cells.judges[0], tuned=tuned)
         value, se, weight = literal(y, f, rest, None if tuned else 1.0)
         own = found.value[0], found.se[0], found.weight[0]
         np.testing.assert_allclose(own, (value, se, weight), rtol=0, atol=1e-10)
@@ -85,16 +85,15 @@ def with_partly_rated(seed, rate, n, shared, total, worlds=1000):
     people, judge = y.copy(), f
     people[:, n:], judge[:, shared:n] = np.nan, np.nan
     place = np.repeat(np.arange(worlds), total), np.tile(np.arange(total), worlds)
-    return Cells(*place, people.ravel(), judge.ravel()[None]), (worlds, total)
+    return Cells(*place, people.ravel(), judge.ravel()[None])
 
 
 @pytest.mark.parametrize("rate", [0.6, 0.9])
 @pytest.mark.parametrize(("n", "shared", "total"), [(30, 6, 120), (60, 20, 240), (60, 60, 240)])
 def test_what_only_people_rated_counts(rate, n, shared, total):
     """Left out, it made estimates worse than those of people alone, and few shared cases made them certain."""
-    cells, sized = with_partly_rated(7, rate, n, shared, total)
-    alone = mean(cells, cells.people, *sized)
-    found = prediction_powered(cells, cells.people, cells.judges[0], *sized)
+    cells = with_partly_rated(7, rate, n, shared, total)
+    alone, found = mean(cells), prediction_powered(cells, cells.judges[0])
     rmse = [np.sqrt(((one.value - rate) ** 2).mean()) for one in (found, alone)]
     assert rmse[0] < 1.02 * rmse[1]
     lower, upper = found.interval(0.95, share=True)
@@ -110,7 +109,7 @@ def test_what_only_people_rated_counts(rate, n, shared, total):
 def test_an_interval_of_a_share_is_never_empty():
     y, f, rest = np.ones(12), np.r_[np.zeros(9), np.ones(3)], np.r_[np.ones(99), np.zeros(1)]
     cells = cells_of(y, f, rest)
-    found = prediction_powered(cells, cells.people, cells.judges[0], 1, 112, tuned=False)
+    found = prediction_powered(cells, cells.judges[0], tuned=False)
     assert found.value[0] > 1.2
     lower, upper = found.interval(0.95, share=True)
     assert lower < upper == 1
@@ -119,8 +118,7 @@ def test_an_interval_of_a_share_is_never_empty():
 def test_differences_of_shares_have_newcombes_intervals():
     """Method 10 of paired cases: from the ends of both intervals that lie in the direction of the end."""
     both = np.stack(world(1, 50, 0, 0.7, rate=0.95)[:2])
-    cells = Cells(np.repeat([0, 1], 50), np.tile(np.arange(50), 2), both.ravel(), both.reshape(1, -1))
-    found = mean(cells, cells.people, 2, 50)
+    found = mean(Cells(np.repeat([0, 1], 50), np.tile(np.arange(50), 2), both.ravel()))
     (one, other), ends = both.mean(axis=1), np.transpose(found.interval(0.95, share=True))
     below, above = np.abs(ends - [[one], [other]]).T
 
@@ -135,16 +133,13 @@ def test_differences_of_shares_have_newcombes_intervals():
 def test_people_alone_are_a_t_interval_and_a_cluster_counts_once():
     y, f, rest = world(2, 40, 100, 0.8)
     cells = cells_of(y, f, rest)
-    lower, upper = mean(cells, cells.people, 1, 140).interval(0.9)
+    lower, upper = mean(cells).interval(0.9)
     expected = stats.t.interval(0.9, 39, y.mean(), stats.sem(y))
     np.testing.assert_allclose((lower[0], upper[0]), expected)
     twice = Cells(*(np.tile(one, 2) for one in (cells.system, cells.cluster, cells.people)), np.tile(cells.judges, 2))
-    for estimate in (
-        lambda one: mean(one, one.people, 1, 140),
-        lambda one: prediction_powered(one, one.people, one.judges[0], 1, 140, tuned=False),
-    ):
+    for estimate in (mean, lambda one: prediction_powered(one, one.judges[0], tuned=False)):
         assert estimate(twice).se[0] == pytest.approx(estimate(cells).se[0], abs=1e-12)
-    once, doubled = (rogan_gladen_by_system(one, one.people, one.judges[0], 1, 140, 0.95) for one in (cells, twice))
+    once, doubled = (rogan_gladen_by_system(one, one.judges[0], 0.95) for one in (cells, twice))
     np.testing.assert_allclose(doubled, once, atol=1e-12)
 
 
@@ -163,10 +158,10 @@ def test_a_judge_that_is_nearly_always_right_is_not_taken_for_perfect():
     f = np.where(random.random(y.shape) < errors / rate, 0, y)
     y[:, n:] = np.nan
     cells = Cells(np.repeat(np.arange(worlds), total), np.tile(np.arange(total), worlds), y.ravel(), f.reshape(1, -1))
-    for found in (prediction_powered(cells, cells.people, cells.judges[0], worlds, total, tuned=one) for one in (0, 1)):
+    for found in (prediction_powered(cells, cells.judges[0], tuned=one) for one in (0, 1)):
         lower, upper = found.interval(0.95, share=True)
         assert ((lower <= rate) & (rate <= upper)).mean() >= 0.92  # without unseen errors .77 to .84
-    lower, upper = bias(cells, cells.people, cells.judges[0], worlds, total).interval(0.95)
+    lower, upper = bias(cells, cells.judges[0]).interval(0.95)
     assert (lower < upper).all()
 
 
@@ -176,7 +171,7 @@ def test_clusters_of_different_sizes_have_fewer_degrees_of_freedom():
     sizes = [1, 1, 2, 3, 8]
     cluster, n = np.repeat(np.arange(5), sizes), sum(sizes)
     y = random.normal(size=n)
-    found = mean(Cells(np.zeros(n, int), cluster, y, np.empty((0, n))), y, 1, 5)
+    found = mean(Cells(np.zeros(n, int), cluster, y))
     centred = np.eye(n) - 1 / n
     sums = [
         np.sqrt(1 / (1 - size / n)) * (cluster == number) @ centred / n for number, size in enumerate(sizes)
@@ -184,14 +179,14 @@ def test_clusters_of_different_sizes_have_fewer_degrees_of_freedom():
     spread = np.array([[a @ b for b in sums] for a in sums])
     np.testing.assert_allclose(found.df, np.trace(spread) ** 2 / (spread**2).sum())
     np.testing.assert_allclose(found.se**2, sum((one @ y) ** 2 for one in sums))
-    equal = mean(Cells(np.zeros(12, int), np.arange(12) // 3, y[:12], np.empty((0, 12))), y[:12], 1, 4)
+    equal = mean(Cells(np.zeros(12, int), np.arange(12) // 3, y[:12]))
     np.testing.assert_allclose(equal.df, 3)
 
 
 LEVELS = {
-    "equal values": lambda cells, gap, random: p_of_equal(mean(cells, gap, 4, 40)),
-    "a contrast": lambda cells, gap, random: p_of_contrast(mean(cells, gap, 4, 40), np.arange(4) == 0)[1],
-    "a trend": lambda cells, gap, random: trend(cells, gap, np.repeat(random.random(40), 4), 4, 40),
+    "equal values": lambda cells, random: p_of_equal(mean(cells)),
+    "a contrast": lambda cells, random: p_of_contrast(mean(cells), np.arange(4) == 0)[1],
+    "a trend": lambda cells, random: trend(cells, np.repeat(random.random(40), 4)),
 }
 
 
@@ -200,11 +195,11 @@ def test_tests_hold_their_level(what):
     random, p = np.random.default_rng(3), []
     for _ in range(400):
         gap = (random.normal(size=(40, 1)) + random.normal(size=(40, 4))).ravel()
-        cells = Cells(np.tile(np.arange(4), 40), np.repeat(np.arange(40), 4), gap, np.empty((0, 160)))
-        p.append(LEVELS[what](cells, gap, random))
+        cells = Cells(np.tile(np.arange(4), 40), np.repeat(np.arange(40), 4), gap)
+        p.append(LEVELS[what](cells, random))
     assert 0.02 <= (np.array(p) < 0.05).mean() <= 0.09
-    few = Cells(np.tile(np.arange(4), 3), np.repeat(np.arange(3), 4), np.arange(12.0), np.empty((0, 12)))
-    assert np.isnan(p_of_equal(mean(few, few.people, 4, 3)))
+    few = Cells(np.tile(np.arange(4), 3), np.repeat(np.arange(3), 4), np.arange(12.0))
+    assert np.isnan(p_of_equal(mean(few)))
 
 
 def test_the_test_of_a_random_sample_holds_its_level_near_the_edge():
@@ -215,7 +210,7 @@ def test_the_test_of_a_random_sample_holds_its_level_near_the_edge():
     cells = Cells(
         np.repeat(np.arange(2000), 530), np.tile(np.arange(530), 2000), np.tile(people, 2000), f.ravel()[None]
     )
-    p = p_of_choice(cells, cells.people, cells.judges[0], 2000, 530)
+    p = p_of_choice(cells, cells.judges[0])
     assert 0.02 <= (p < 0.05).mean() <= 0.08
     assert (p < 0.001).mean() <= 0.006
 
@@ -424,14 +419,11 @@ def test_what_more_outcomes_bring_is_what_they_bring():
     cells, found = [], []
     for n in (60, 160):
         people = np.where(np.arange(total) < n, y, np.nan)
-        cells.append(
-            Cells(
-                np.repeat(np.arange(worlds), total), np.tile(np.arange(total), worlds), people.ravel(), f.ravel()[None]
-            )
-        )
-        found.append(prediction_powered(cells[-1], cells[-1].people, f.ravel(), worlds, total))
-    squared = squared_correlation(cells[0], cells[0].people, f.ravel(), worlds)
-    later = _later(found[0], np.full(worlds, 60), np.full(worlds, 440), squared, 100)
+        place = np.repeat(np.arange(worlds), total), np.tile(np.arange(total), worlds)
+        cells.append(Cells(*place, people.ravel()))
+        found.append(prediction_powered(cells[-1], f.ravel()))
+    given = np.full(worlds, 60), np.full(worlds, 440), squared_correlation(cells[0], f.ravel()), np.zeros(worlds)
+    later = Further(found[0], *given, np.arange(worlds), 0.95, share=True).later(100)
     then, actual, now = (np.subtract(*one.interval(0.95, share=True)[::-1]).mean() for one in (later, *found[::-1]))
     assert then == pytest.approx(actual, rel=0.02)
     assert actual < 0.8 * now

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Shaped
 
 from plausibly.base.errors import AnnotationError, ArgumentError, FileError, show, suggest
 from plausibly.base.names import same_names, some, to_names
@@ -122,6 +122,14 @@ class Outcomes:
         return self.kind != "ratings" or bool(((values >= 0) & (values <= 1)).all())
 
     @property
+    def in_order(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Outcomes and systems; of pairs, with the first system first, as both orders are one comparison."""
+        value, first, second = self.value, self.system, self.opponent
+        if second is None:
+            return value, first, None
+        return np.where(first < second, value, 1 - value), np.minimum(first, second), np.maximum(first, second)
+
+    @property
     def unit(self) -> str:
         """What an outcome is of."""
         return "comparison" if self.kind == "pairs" else "output"
@@ -150,15 +158,34 @@ class Cells:
     system: Int[np.ndarray, " cell"]
     cluster: Int[np.ndarray, " cell"]
     people: Float[np.ndarray, " cell"]
-    judges: Float[np.ndarray, "judge cell"]
+    judges: Float[np.ndarray, "judge cell"] = field(default_factory=lambda: np.empty((0, 0)))
+
+    @cached_property
+    def n_systems(self) -> int:
+        """Number of systems."""
+        return int(self.system.max()) + 1
+
+    @cached_property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return int(self.cluster.max()) + 1
+
+    def by_system(self, values: Shaped[np.ndarray, " cell"]) -> Float[np.ndarray, " system"]:
+        """Sums over the cells of each system."""
+        return np.bincount(self.system, values, self.n_systems)
+
+    def within(
+        self, values: Float[np.ndarray, " cell"], chosen: Bool[np.ndarray, " cell"] | None = None
+    ) -> Float[np.ndarray, " cell"]:
+        """Values less the mean of their system, of all cells or of chosen ones, in which case others are 0."""
+        chosen = np.ones(len(values), bool) if chosen is None else chosen
+        mean = self.by_system(np.where(chosen, values, 0)) / np.maximum(self.by_system(chosen), 1)
+        return np.where(chosen, values - mean[self.system], 0)
 
 
 def cells_of(outcomes: Outcomes) -> Cells:
     """Average the outcomes of each system and case, those of the people together and those of each judge."""
-    value, first, second = outcomes.value, outcomes.system, outcomes.opponent
-    if second is not None:  # both orders of two systems are one comparison
-        value = np.where(first < second, value, 1 - value)
-        first, second = np.minimum(first, second), np.maximum(first, second)
+    value, first, second = outcomes.in_order
     cell, n_cells, at = cell_of_rows(outcomes)
     rows = [outcomes.is_person[outcomes.rater]]
     rows += [outcomes.rater == judge for judge in np.flatnonzero(~outcomes.is_person)]

@@ -104,8 +104,7 @@ def design_of(read: Outcomes) -> Design:
     cautions += (_adjusted(read, raters=uneven, cases=by_case),)
     if by_case:
         return Design(read, cautions, estimate=found, leads="adjusted")
-    cells = cells_of(read)
-    alone = mean(cells, cells.people, len(read.systems), int(read.cluster.max()) + 1)
+    alone = mean(cells_of(read))
     gap = replace(found, value=found.value - alone.value, influence=found.influence - alone.influence)
     return Design(read, cautions, gap, leads="adjusted")
 

@@ -17,6 +17,8 @@ from scipy import stats
 
 from plausibly.data.outcomes import Cells
 
+Values = Float[np.ndarray, " cell"]
+
 LEAST_SHARED = 15  #: clusters that people and a judge have in common, below which the judge has no weight
 
 
@@ -135,31 +137,20 @@ def _wilson(at, size, quantile) -> tuple[Float[np.ndarray, " system"], Float[np.
     return np.maximum(middle - half, 0), np.minimum(middle + half, 1)
 
 
-def mean(cells: Cells, values: Float[np.ndarray, " cell"], n_systems: int, n_clusters: int) -> Estimate:
-    """Mean over the cells of each system whose value is not NaN."""
+def mean(cells: Cells, values: Values | None = None) -> Estimate:
+    """Mean of what people say, or of other values, over the cells of each system where it is not NaN."""
+    values = cells.people if values is None else values
     known = ~np.isnan(values)
-    at, influence, used, df = _centred(cells, np.where(known, values, 0), known, n_systems, n_clusters)
-    return Estimate(at, influence, used, df)
+    return Estimate(*_centred(cells, np.where(known, values, 0), known))
 
 
-def bias(
-    cells: Cells, people: Float[np.ndarray, " cell"], judge: Float[np.ndarray, " cell"], n_systems: int, n_clusters: int
-) -> Estimate:
+def bias(cells: Cells, judge: Values) -> Estimate:
     """Mean of a judge minus that of people in the cells that both saw."""
-    found = mean(cells, judge - people, n_systems, n_clusters)
-    unseen = _unseen_errors(cells, people, judge, n_systems, n_clusters)
-    return replace(found, influence=np.vstack([found.influence, np.diag(np.sqrt(unseen))]))
+    found = mean(cells, judge - cells.people)
+    return replace(found, influence=np.vstack([found.influence, np.diag(np.sqrt(_unseen_errors(cells, judge)))]))
 
 
-def prediction_powered(
-    cells: Cells,
-    people: Float[np.ndarray, " cell"],
-    judge: Float[np.ndarray, " cell"],
-    n_systems: int,
-    n_clusters: int,
-    *,
-    tuned: bool = True,
-) -> Estimate:
+def prediction_powered(cells: Cells, judge: Values, *, tuned: bool = True) -> Estimate:
     """Mean of what people say, with what a judge says in the cells that people did not see.
 
     For the mean ȳ of the k cells that people saw, the judge's mean f̄ in those n of them that it saw, too, and its mean
@@ -173,28 +164,26 @@ def prediction_powered(
     judge are apart in fewer than two clusters, so many more of them are added to the variance, as a judge that was
     right a few times is not always right.
     """
-    known, rated = ~np.isnan(people), ~np.isnan(judge)
+    known, rated = ~np.isnan(cells.people), ~np.isnan(judge)
     both, rest = known & rated, ~known & rated
     seen = known if tuned else both
-    y, f = np.where(seen, people, 0), np.where(rated, judge, 0)
-    k, n = (np.bincount(cells.system[one], minlength=n_systems) for one in (seen, both))
-    shared, others = (
-        np.count_nonzero(_sums(cells, one.astype(float), n_systems, n_clusters), axis=0) for one in (both, rest)
-    )
+    y, f = np.where(seen, cells.people, 0), np.where(rated, judge, 0)
+    k, n = cells.by_system(seen), cells.by_system(both)
+    shared, others = _clusters_with(cells, both), _clusters_with(cells, rest)
     enough = (others > 1) & (shared >= LEAST_SHARED) if tuned else others > 1  # the rest must show its spread
-    errors = _unseen_errors(cells, people, judge, n_systems, n_clusters)
+    errors = _unseen_errors(cells, judge)
     weight = np.where(enough, 1.0, np.nan)
     own = others_weight = weight[cells.system]
     if tuned:
         part = n / np.maximum(k, 1)
-        weight, others_weight = _tuned(cells, y, f, both, rest, n_systems, n_clusters, part, errors)
+        weight, others_weight = _tuned(cells, y, f, both, rest, part, errors)
         weight = np.where(enough, weight, 0)
         own, others_weight = weight[cells.system], np.where(enough[cells.system], others_weight, 0)
-    mean_f = np.bincount(cells.system, both * f, n_systems) / np.maximum(n, 1)
+    mean_f = cells.by_system(both * f) / np.maximum(n, 1)
     gap = np.where(both, (k / np.maximum(n, 1))[cells.system] * (f - mean_f[cells.system]), 0)
-    value, _, used, free = _centred(cells, y, seen, n_systems, n_clusters)  # less λ times gaps, which sum to zero
-    _, of_seen, _, _ = _centred(cells, y - others_weight * gap, seen, n_systems, n_clusters)
-    unseen, of_unseen, _, free_of_rest = _centred(cells, own * f, rest, n_systems, n_clusters)
+    value, _, used, free = _centred(cells, y, seen)  # less λ times gaps, which sum to zero
+    _, of_seen, _, _ = _centred(cells, y - others_weight * gap, seen)
+    unseen, of_unseen, _, free_of_rest = _centred(cells, own * f, rest)
     value = value + np.where(weight == 0, 0, unseen - weight * mean_f)
     of_unseen = np.where(weight == 0, 0, of_unseen)
     errors = np.nan_to_num(weight) ** 2 * errors
@@ -206,18 +195,14 @@ def prediction_powered(
     return Estimate(value, influence, used, df, weight, not tuned)
 
 
-def _unseen_errors(
-    cells: Cells, people: Float[np.ndarray, " cell"], judge: Float[np.ndarray, " cell"], n_systems: int, n_clusters: int
-) -> Float[np.ndarray, " system"]:
+def _unseen_errors(cells: Cells, judge: Values) -> Float[np.ndarray, " system"]:
     """Variance of the mean difference of judge and people that few clusters do not show, by system.
 
     It is that of as many clusters as are missing from two in which they are apart, by the least that the judge's values
     are, among two more clusters than both saw (Bonett and Price 2012, who add them always, for paired shares).
     """
-    difference = np.nan_to_num(judge - people)
-    apart = np.count_nonzero(_sums(cells, np.abs(difference), n_systems, n_clusters), axis=0)
-    both = ~np.isnan(judge - people)
-    shared = np.count_nonzero(_sums(cells, both.astype(float), n_systems, n_clusters), axis=0)
+    difference = judge - cells.people
+    apart, shared = _clusters_with(cells, np.nan_to_num(difference) != 0), _clusters_with(cells, ~np.isnan(difference))
     least = np.diff(np.unique(judge[~np.isnan(judge)])).min(initial=1.0)
     return np.where(shared > 0, np.maximum(2 - apart, 0) * (least / (shared + 2)) ** 2, 0)
 
@@ -253,47 +238,34 @@ def rogan_gladen(p, n, sensitivity, n_positive, specificity, n_negative, ci_prob
     return Proportions(*(np.where(tells, one, np.nan) for one in (np.clip(value, 0, 1), *ends, se)))
 
 
-def rogan_gladen_by_system(
-    cells: Cells,
-    people: Float[np.ndarray, " cell"],
-    judge: Float[np.ndarray, " cell"],
-    n_systems: int,
-    n_clusters: int,
-    ci_prob: float,
-) -> Proportions:
+def rogan_gladen_by_system(cells: Cells, judge: Values, ci_prob: float) -> Proportions:
     """Share of positive outcomes by people of each system, from a judge's in the cells that people did not see.
 
     Numbers of cells are divided by the design effect of the clusters.
     """
-    rest = np.isnan(people) & ~np.isnan(judge)
-    p = _share(cells, np.nan_to_num(judge), rest.astype(float), n_systems, n_clusters)
-    hit, miss = error_rates(cells, people, judge, n_systems, n_clusters)
+    rest = np.isnan(cells.people) & ~np.isnan(judge)
+    p = _share(cells, np.nan_to_num(judge), rest.astype(float))
+    hit, miss = error_rates(cells, judge)
     return rogan_gladen(*p, *hit, *miss, ci_prob)
 
 
-def error_rates(
-    cells: Cells, people: Float[np.ndarray, " cell"], judge: Float[np.ndarray, " cell"], n_systems: int, n_clusters: int
-) -> tuple[Share, Share]:
+def error_rates(cells: Cells, judge: Values) -> tuple[Share, Share]:
     """Sensitivity and specificity of a judge by system: of what people count, and do not count, what it does the same.
 
     Where people differ, each share of them counts for as much.
     """
-    both = ~np.isnan(people) & ~np.isnan(judge)
-    y, f = np.where(both, people, 0), np.where(both, judge, 0)
-    return (
-        _share(cells, f, both * y, n_systems, n_clusters),
-        _share(cells, 1 - f, both * (1 - y), n_systems, n_clusters),
-    )
+    both = ~np.isnan(cells.people) & ~np.isnan(judge)
+    y, f = np.where(both, cells.people, 0), np.where(both, judge, 0)
+    return _share(cells, f, both * y), _share(cells, 1 - f, both * (1 - y))
 
 
-def _share(cells: Cells, said, weight, n_systems: int, n_clusters: int) -> Share:
+def _share(cells: Cells, said, weight) -> Share:
     """Weighted mean of shares by system, and the number of independent cells behind it."""
-    total = np.bincount(cells.system, weight, n_systems)
-    share = np.bincount(cells.system, weight * said, n_systems) / np.where(total > 0, total, np.nan)
+    total = cells.by_system(weight)
+    share = cells.by_system(weight * said) / np.where(total > 0, total, np.nan)
     error = np.nan_to_num(weight * (said - share[cells.system]))
-    by_cluster = _sums(cells, error, n_systems, n_clusters)
-    alone = np.bincount(cells.system, error**2, n_systems)
-    effect = np.where(alone > 0, (by_cluster**2).sum(axis=0) / np.where(alone > 0, alone, 1), 1)
+    alone, together = cells.by_system(error**2), (_sums(cells, error) ** 2).sum(axis=0)
+    effect = np.where(alone > 0, together / np.where(alone > 0, alone, 1), 1)
     return Share(share, total / np.maximum(effect, 1))
 
 
@@ -323,71 +295,63 @@ def p_of_contrast(estimate: Estimate, chosen: Bool[np.ndarray, " system"]) -> tu
     return value, float(2 * stats.t.sf(abs(value) / se, df)) if se > 0 and df > 0 else float("nan")
 
 
-def trend(
-    cells: Cells, values: Float[np.ndarray, " cell"], time: Float[np.ndarray, " cell"], n_systems: int, n_clusters: int
-) -> float:
-    """P-value that values within systems do not go up or down with time, by regression with errors of clusters.
+def trend(cells: Cells, time: Values) -> float:
+    """P-value that outcomes by people within systems do not go up or down with time, with errors of clusters.
 
     NaN if time does not vary within systems.
     """
-    number = np.maximum(np.bincount(cells.system, minlength=n_systems), 1)
-    y, x = (one - (np.bincount(cells.system, one, n_systems) / number)[cells.system] for one in (values, time))
-    total = float(x @ x)
-    used = np.count_nonzero(np.bincount(cells.cluster, minlength=n_clusters))
+    y, x = cells.within(cells.people), cells.within(time)
+    total, used = float(x @ x), len(np.unique(cells.cluster))
     if not total > 0 or used < 3:
         return float("nan")
     slope = float(x @ y) / total
-    share = np.bincount(cells.cluster, x**2, n_clusters) / total
-    by_cluster = np.bincount(cells.cluster, x * (y - slope * x), n_clusters) / total
+    share = np.bincount(cells.cluster, x**2) / total
+    by_cluster = np.bincount(cells.cluster, x * (y - slope * x)) / total
     se = float(np.sqrt((by_cluster**2 / np.maximum(1 - share, 1e-9)).sum()))
     df = max(used - 1 - len({*cells.system.tolist()}), 1)
     return float(2 * stats.t.sf(abs(slope) / se, df)) if se > 0 else float("nan")
 
 
-def squared_correlation(
-    cells: Cells, people: Float[np.ndarray, " cell"], judge: Float[np.ndarray, " cell"], n_systems: int
-) -> Float[np.ndarray, " system"]:
+def squared_correlation(cells: Cells, judge: Values) -> Float[np.ndarray, " system"]:
     """Squared correlation of a judge with people in cells that both saw, by system; 0 if it is negative or unknown."""
-    both = ~np.isnan(people) & ~np.isnan(judge)
-    system, number = cells.system[both], np.maximum(np.bincount(cells.system[both], minlength=n_systems), 1)
-    y, f = (one[both] - (np.bincount(system, one[both], n_systems) / number)[system] for one in (people, judge))
-    product, of_y, of_f = (np.bincount(system, one, n_systems) for one in (y * f, y * y, f * f))
+    product, of_y, of_f = products_within(cells, judge)
     known = (of_y > 0) & (of_f > 0)
     return np.where(known, np.maximum(product, 0) ** 2 / np.where(known, of_y * of_f, 1), 0)
 
 
-def p_of_choice(
-    cells: Cells, people: Float[np.ndarray, " cell"], judge: Float[np.ndarray, " cell"], n_systems: int, n_clusters: int
-) -> Float[np.ndarray, " system"]:
+def products_within(cells: Cells, judge: Values) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sums by system of what people say times what a judge says, less the means, and the squares of both."""
+    both = ~np.isnan(cells.people) & ~np.isnan(judge)
+    y, f = (cells.within(one, both) for one in (cells.people, judge))
+    product, of_y, of_f = map(cells.by_system, (y * f, y * y, f * f))
+    return product, of_y, of_f
+
+
+def p_of_choice(cells: Cells, judge: Values) -> Float[np.ndarray, " system"]:
     """P-value that a judge has the same mean in the cells that people saw and in the others, by system.
 
     The variance is that of all cells, times the design effect of the clusters. NaN where there is nothing to compare.
     """
     known = ~np.isnan(judge)
-    seen, f, system = known & ~np.isnan(people), np.where(known, judge, 0), cells.system
-    n, m = (np.bincount(system[one], minlength=n_systems) for one in (seen, known & ~seen))
-    error = np.where(known, f - (np.bincount(system, f, n_systems) / np.maximum(n + m, 1))[system], 0)
-    of_seen, of_all, squares = (np.bincount(system, one, n_systems) for one in (seen * error, error, error**2))
-    by_cluster = (_sums(cells, error, n_systems, n_clusters) ** 2).sum(axis=0)
+    seen = known & ~np.isnan(cells.people)
+    n, m = cells.by_system(seen), cells.by_system(known & ~seen)
+    error = cells.within(judge, known)
+    of_seen, of_all, squares = map(cells.by_system, (seen * error, error, error**2))
+    by_cluster = (_sums(cells, error) ** 2).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         gap = of_seen / n - (of_all - of_seen) / m
         variance = squares / (n + m - 1) * np.maximum(by_cluster / squares, 1) * (1 / n + 1 / m)
         return 2 * stats.norm.sf(np.abs(gap) / np.sqrt(variance))
 
 
-def _tuned(
-    cells: Cells, y, f, both, rest, n_systems: int, n_clusters: int, part, errors: Float[np.ndarray, " system"]
-) -> tuple[np.ndarray, np.ndarray]:
+def _tuned(cells: Cells, y, f, both, rest, part, errors: Float[np.ndarray, " system"]) -> tuple[np.ndarray, np.ndarray]:
     """Weight of the judge that makes the variance least, by system, and by cell without its cluster.
 
     The latter leaves the cluster out of the covariance of y and f. `part` is the share of the cells that people saw
     in which the judge has an outcome, and `errors` is the variance of the judge's errors that they do not show.
     """
-    system = cells.system
-    n, m = (np.bincount(system[one], minlength=n_systems) for one in (both, rest))
-    seen = both | rest
-    all_f = np.bincount(system, seen * f, n_systems) / np.maximum(n + m, 1)
-    variance = np.bincount(system, seen * (f - all_f[system]) ** 2, n_systems) / np.maximum(n + m - 1, 1)
+    n, m = cells.by_system(both), cells.by_system(rest)
+    variance = cells.by_system(cells.within(f, both | rest) ** 2) / np.maximum(n + m - 1, 1)
     below = (1 + n / np.maximum(m, 1)) * variance + n * errors
     scale = np.where((m > 0) & (below > 0), part / np.where(below > 0, below, 1), 0)
 
@@ -395,30 +359,34 @@ def _tuned(
         size = np.maximum(number, 1)
         return np.clip(scale * (of_both / size - of_y * of_f / size**2), 0, 1)
 
-    totals = [np.bincount(system, both * one, n_systems) for one in (1.0, y, f, y * f)]
-    of_clusters = [_sums(cells, both * one, n_systems, n_clusters) for one in (1.0, y, f, y * f)]
-    without = weight(*(total - one for total, one in zip(totals, of_clusters, strict=True)))
-    return weight(*totals), without[cells.cluster, system]
+    each = [both * one for one in (1.0, y, f, y * f)]
+    without = weight(*(cells.by_system(one) - _sums(cells, one) for one in each))
+    return weight(*map(cells.by_system, each)), without[cells.cluster, cells.system]
 
 
-def _centred(cells: Cells, values, chosen, n_systems: int, n_clusters: int):
+def _centred(cells: Cells, values, chosen):
     """Means over the chosen cells, what clusters add to their errors, the number of clusters, and degrees of freedom.
 
     For a mean, CR2 divides what a cluster with the share h of the cells adds by √(1 − h); all clusters of the same size
     give G/(G − 1) and G − 1 degrees of freedom.
     """
-    number = np.bincount(cells.system[chosen], minlength=n_systems)
-    means = np.bincount(cells.system, chosen * values, n_systems) / np.where(number, number, np.nan)
+    number = cells.by_system(chosen)
+    means = cells.by_system(chosen * values) / np.where(number, number, np.nan)
     error = np.where(chosen, values - means[cells.system], 0) / np.maximum(number, 1)[cells.system]
-    share = _sums(cells, chosen.astype(float), n_systems, n_clusters) / np.maximum(number, 1)
+    share = _sums(cells, chosen) / np.maximum(number, 1)
     used = np.count_nonzero(share, axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        influence = _sums(cells, error, n_systems, n_clusters) / np.sqrt(1 - share)
+        influence = _sums(cells, error) / np.sqrt(1 - share)
         part = share**2 / (1 - share)
         df = 1 / ((share**2).sum(axis=0) + part.sum(axis=0) ** 2 - (part**2).sum(axis=0))
     return means, influence, used, np.where(used > 1, df, 0)
 
 
-def _sums(cells: Cells, values, n_systems: int, n_clusters: int) -> Float[np.ndarray, "cluster system"]:
-    place = cells.cluster.astype(np.int64) * n_systems + cells.system
-    return np.bincount(place, values, n_clusters * n_systems).reshape(n_clusters, n_systems)
+def _sums(cells: Cells, values) -> Float[np.ndarray, "cluster system"]:
+    place = cells.cluster.astype(np.int64) * cells.n_systems + cells.system
+    return np.bincount(place, values, cells.n_clusters * cells.n_systems).reshape(cells.n_clusters, cells.n_systems)
+
+
+def _clusters_with(cells: Cells, chosen: Bool[np.ndarray, " cell"]) -> Int[np.ndarray, " system"]:
+    """Number of clusters of each system with any of the cells."""
+    return np.count_nonzero(_sums(cells, chosen), axis=0)

@@ -22,7 +22,7 @@ _OF_A_PERIOD, _PERIODS = 30, 6  # cases shared with people, at least, and the la
 
 
 def drift(
-    read: Outcomes, cells: Cells, judges: dict[str, Float[np.ndarray, " cell"]], n_clusters: int, ci_prob: float
+    read: Outcomes, cells: Cells, judges: dict[str, Float[np.ndarray, " cell"]], ci_prob: float
 ) -> tuple[pd.DataFrame, dict[str, float], list[str]]:
     """Return the bias of each judge by period, the p-value of a trend by judge, and what follows, in sentences.
 
@@ -39,9 +39,9 @@ def drift(
         if n_periods < 2 or when[chosen].min() == when[chosen].max():
             continue
         gap = np.abs(gap) if pairs else gap
-        part = Cells(cells.system[chosen], cells.cluster[chosen], gap[chosen], np.empty((0, int(chosen.sum()))))
-        p_values[name] = p = trend(part, gap[chosen], stats.rankdata(when[chosen]), len(read.systems), n_clusters)
-        table = _by_period(part, gap[chosen], when[chosen], n_periods, len(read.systems), n_clusters, ci_prob)
+        part = Cells(cells.system[chosen], cells.cluster[chosen], gap[chosen])
+        p_values[name] = p = trend(part, stats.rankdata(when[chosen]))
+        table = _by_period(part, when[chosen], n_periods, ci_prob)
         tables.append(table.assign(judge=name)[COLUMNS])
         if p < SURE and len(table) > 1:
             first, last = (table.iloc[at] for at in (0, -1))
@@ -53,27 +53,16 @@ def drift(
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=COLUMNS), p_values, words
 
 
-def _by_period(part: Cells, gap, when, n_periods: int, n_systems: int, n_clusters: int, ci_prob: float) -> pd.DataFrame:
-    number = np.bincount(part.system, minlength=n_systems)
-    of_system = np.bincount(part.system, gap, n_systems) / np.maximum(number, 1)
-    level = gap - of_system[part.system] + gap.mean()
+def _by_period(part: Cells, when: Float[np.ndarray, " cell"], n_periods: int, ci_prob: float) -> pd.DataFrame:
+    """Bias, with its interval, in parts of the time, differences between systems taken out."""
+    level = part.within(part.people) + part.people.mean()
     edges = np.unique(np.quantile(when, np.arange(1, n_periods) / n_periods, method="inverted_cdf"))
     _, period = np.unique(np.searchsorted(edges, when), return_inverse=True)
-    n = int(period.max()) + 1
-    found = mean(Cells(period, part.cluster, level, part.judges), level, n, n_clusters)
-    lower, upper = found.interval(ci_prob)
-    ends = [[when[period == one].min(), when[period == one].max()] for one in range(n)]
-    start, end = (pd.to_datetime(np.array(one), unit="D").floor("s") for one in np.transpose(ends))
-    return pd.DataFrame(
-        {
-            "start": start,
-            "end": end,
-            "n_shared": np.bincount(period),
-            "bias": found.value,
-            "lower": lower,
-            "upper": upper,
-        }
-    )
+    found = mean(Cells(period, part.cluster, level))
+    ends = [[when[period == one].min(), when[period == one].max()] for one in range(len(found.value))]
+    dates = [pd.to_datetime(np.array(one), unit="D").floor("s") for one in np.transpose(ends)]
+    columns = *dates, np.bincount(period), found.value, *found.interval(ci_prob)
+    return pd.DataFrame(dict(zip(COLUMNS[1:], columns, strict=True)))
 
 
 def _said(row: pd.Series, pairs: bool) -> str:
@@ -145,5 +134,4 @@ def _shares(outcomes: Outcomes, values: Float[np.ndarray, " row"], *chosen: Bool
     """Mean of each choice of rows, as if it were a system, with the errors of clusters of cases."""
     rows = np.concatenate([np.flatnonzero(one) for one in chosen])
     of = np.repeat(np.arange(len(chosen)), [int(one.sum()) for one in chosen])
-    cells = Cells(of, outcomes.cluster[outcomes.case[rows]], values[rows], np.empty((0, len(rows))))
-    return mean(cells, cells.people, len(chosen), int(outcomes.cluster.max()) + 1)
+    return mean(Cells(of, outcomes.cluster[outcomes.case[rows]], values[rows]))

@@ -81,11 +81,8 @@ def by_person(read: Outcomes) -> pd.DataFrame:
     n = len(read.systems)
     chosen = read.is_person[read.rater]
     cell, n_cells, _ = cell_of_rows(read)
-    cell, rater, value, first = cell[chosen], read.rater[chosen], read.value[chosen], read.system[chosen]
-    second = None if read.opponent is None else read.opponent[chosen]
-    if second is not None:
-        value = np.where(first < second, value, 1 - value)
-        first, second = np.minimum(first, second), np.maximum(first, second)
+    cell, rater = cell[chosen], read.rater[chosen]
+    value, first, second = (None if one is None else one[chosen] for one in read.in_order)
     number, total = np.bincount(cell, minlength=n_cells)[cell], np.bincount(cell, value, n_cells)[cell]
     several = number > 1
     gap = (value - (total - value) / np.maximum(number - 1, 1))[several]

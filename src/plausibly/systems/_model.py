@@ -53,15 +53,12 @@ def lay_out(outcomes: Outcomes, own: Float[np.ndarray, "judge system"]) -> Layou
     """Code outcomes. ``own`` is 1 for outputs that may be the judge's own, judges in the order of the outcomes."""
     order = np.argsort(~outcomes.is_person, kind="stable")
     rater, people = np.argsort(order)[outcomes.rater], int(outcomes.is_person.sum())
-    value, first, second = outcomes.value, outcomes.system, outcomes.opponent
+    value, first, second = outcomes.in_order
     longer, shown = np.zeros(len(value)), np.full(len(value), float(not outcomes.ranked))
     if outcomes.longer is not None and np.nanstd(outcomes.longer) > 0:
         longer = np.nan_to_num(outcomes.longer / np.nanstd(outcomes.longer))
-    if second is not None:  # both orders of two systems are one comparison
-        turned = first > second
-        value = np.where(turned, 1 - value, value)
-        first, second = np.minimum(first, second), np.maximum(first, second)
-        shown, longer = (np.where(turned, -one, one) for one in (shown, longer))
+    if second is not None:
+        shown, longer = (np.where(outcomes.system > outcomes.opponent, -one, one) for one in (shown, longer))
     values = np.unique(value)
     if outcomes.kind != "ratings":
         values = np.array([0, 0.5, 1]) if 0.5 in values else np.array([0.0, 1.0])

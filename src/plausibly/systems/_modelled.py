@@ -35,7 +35,7 @@ def with_model(
     )
     checks = predictive_checks(layout, posterior, ci_prob, result.seed)
     of = {name: _flat(posterior, mean) for name, mean in ESTIMATORS.items()}
-    effect = design_effect(cells_of(read), len(read.systems))
+    effect = design_effect(cells_of(read))
     of |= {name: widened(of[name], effect, layout.values[[0, -1]]) for name in ("model", "model-people")}
     rows = _rows(result, of)
     failed = int((~posterior["convergence"]["converged"].values).sum())
@@ -59,16 +59,15 @@ def with_model(
     )
 
 
-def design_effect(cells: Cells, n_systems: int) -> float:
+def design_effect(cells: Cells) -> float:
     """Variance of the people's means with errors of clusters over that of independent cases, on average; at least 1.
 
     The model takes cases as independent, so on new cases its intervals have to be as much wider as this is above 1.
     """
     known = ~np.isnan(cells.people)
     _, cluster = np.unique(cells.cluster[known], return_inverse=True)
-    seen = Cells(cells.system[known], cluster, cells.people[known], cells.judges[:, :0])
-    apart = replace(seen, cluster=np.arange(len(cluster)))
-    together, alone = (mean(one, one.people, n_systems, int(one.cluster.max()) + 1).se for one in (seen, apart))
+    seen = Cells(cells.system[known], cluster, cells.people[known])
+    together, alone = mean(seen).se, mean(replace(seen, cluster=np.arange(len(cluster)))).se
     usable = (alone > 0) & np.isfinite(together)
     return max(1.0, float(np.mean((together[usable] / alone[usable]) ** 2))) if usable.any() else 1.0
 

@@ -30,6 +30,7 @@ from plausibly.systems._estimates import (
     p_of_contrast,
     p_of_equal,
     prediction_powered,
+    products_within,
     rogan_gladen_by_system,
 )
 from plausibly.systems._findings import drift, of_pairs
@@ -207,9 +208,8 @@ def systems(
     same = [values for name, values in judges.items() if name not in scales]
     if len(same) > 1:
         judges[f"mean of {len(same)} judges"] = np.mean(same, axis=0)
-    sized = len(read.systems), int(read.cluster.max()) + 1
-    alone = mean(cells, cells.people, *sized)
-    rated = {name: _Rated.of(cells, values, alone, read, sized, ci_prob) for name, values in judges.items()}
+    alone = mean(cells)
+    rated = {name: _Rated.of(cells, values, alone, read, ci_prob) for name, values in judges.items()}
     rated = {name: replace(one, bias=shifted(one.bias, design.shift, -1)) for name, one in rated.items()}
     rated |= {name: replace(rated[name], bias=unlike(rated[name].bias)) for name in scales}
     persons = by_person(read)
@@ -218,7 +218,7 @@ def systems(
     name, main = "" if design.estimate else name, design.applied(main)
     order = np.argsort(-main.value, kind="stable")
     dated = {name: values * np.nan if name in scales else values for name, values in judges.items()}
-    by_period, p_drift, drifted = drift(read, cells, dated, sized[1], ci_prob)
+    by_period, p_drift, drifted = drift(read, cells, dated, ci_prob)
     planned, advice, needed = plan(read, cells, judges.get(name), main, order, ci_prob, comparable=design.comparable)
     bias = [_bias(read, name, one.bias, ci_prob) for name, one in rated.items()]
     ranking, p_best = _ranking(read, main, order, ci_prob, replicates, seed, comparable=design.comparable)
@@ -291,24 +291,24 @@ class _Rated:
     p_of_choice: Float[np.ndarray, " system"]
 
     @classmethod
-    def of(cls, cells: Cells, values, alone: Estimate, read: Outcomes, sized, ci_prob: float) -> "_Rated":
-        tuned = prediction_powered(cells, cells.people, values, *sized)
+    def of(cls, cells: Cells, values, alone: Estimate, read: Outcomes, ci_prob: float) -> "_Rated":
+        tuned = prediction_powered(cells, values)
         binary = read.kind in ("pass", "classes") and np.isin(values[~np.isnan(values)], (0, 1)).all()
         with np.errstate(divide="ignore", invalid="ignore"):
             gain = np.where(tuned.se > 0, (alone.se / tuned.se) ** 2, np.nan)
         rates = (float("nan"),) * 6
         if binary:
-            of_all = error_rates(replace(cells, system=0 * cells.system), cells.people, values, 1, sized[1])
+            of_all = error_rates(replace(cells, system=0 * cells.system), values)
             rates = tuple(float(end[0]) for share in of_all for end in (share.value, *share.interval(ci_prob)))
         return cls(
-            mean(cells, values, *sized),
-            prediction_powered(cells, cells.people, values, *sized, tuned=False),
+            mean(cells, values),
+            prediction_powered(cells, values, tuned=False),
             tuned,
-            bias(cells, cells.people, values, *sized),
-            rogan_gladen_by_system(cells, cells.people, values, *sized, ci_prob) if binary else None,
+            bias(cells, values),
+            rogan_gladen_by_system(cells, values, ci_prob) if binary else None,
             rates,
             gain,
-            p_of_choice(cells, cells.people, values, *sized),
+            p_of_choice(cells, values),
         )
 
 
@@ -367,15 +367,15 @@ def _means(found, *, share: bool) -> np.ndarray:
 
 
 def _rows(read, cells: Cells, estimator: str, judge: str, values, found, lower, upper) -> pd.DataFrame:
-    people, n = ~np.isnan(cells.people), len(read.systems)
+    people = ~np.isnan(cells.people)
     both = people if estimator in ("people", "ppi++", "strengths", "adjusted") else people & ~np.isnan(values)
     return pd.DataFrame(
         {
             "system": read.systems,
             "estimator": estimator,
             "judge": judge,
-            "n_people": 0 if estimator == "judge" else np.bincount(cells.system[both], minlength=n),
-            "n_judge": 0 if values is None else np.bincount(cells.system[~np.isnan(values)], minlength=n),
+            "n_people": 0 if estimator == "judge" else cells.by_system(both).astype(int),
+            "n_judge": 0 if values is None else cells.by_system(~np.isnan(values)).astype(int),
             "mean": _means(found, share=_is_share(read, estimator, values)),
             "lower": lower,
             "upper": upper,
@@ -444,15 +444,12 @@ def _judge(
     read: Outcomes, name: str, one: _Rated, cells: Cells, values, p_drift: Mapping[str, float], spread: Spread
 ) -> tuple:
     shared = ~np.isnan(cells.people) & ~np.isnan(values)
-    system, n = cells.system[shared], len(read.systems)
-    number = np.maximum(np.bincount(system, minlength=n), 1)
-    within = [both - (np.bincount(system, both, n) / number)[system] for both in (values[shared], cells.people[shared])]
-    squares = [float((both**2).sum()) for both in within]
-    correlation = float(within[0] @ within[1]) / np.sqrt(squares[0] * squares[1]) if min(squares) > 0 else np.nan
+    product, of_people, of_judge = (float(one.sum()) for one in products_within(cells, values))
+    known = min(of_people, of_judge) > 0
+    correlation = product / np.sqrt(of_people * of_judge) if known else np.nan
     comparable = read.kind != "ratings" and shared.any()
     agreement = 1 - float(np.abs(values - cells.people)[shared].mean()) if comparable else np.nan
     sides = 2 if read.kind == "pairs" else 1  # of a comparison, which is a cell of both systems
-    seen = np.bincount(cells.system[~np.isnan(cells.people)], minlength=n)
     return (
         name,
         int((~np.isnan(values)).sum()) // sides,
@@ -466,13 +463,12 @@ def _judge(
         spread.of_level(one.bias),
         p_of_contrast(one.bias, np.array(_own(read, name)))[1],
         p_drift.get(name, np.nan),
-        float(one.gain @ seen) / sides,
+        float(one.gain @ cells.by_system(~np.isnan(cells.people))) / sides,
     )
 
 
 def _notes(read: Outcomes, cells: Cells, alone: Estimate, rated: Mapping[str, _Rated]) -> Iterator[str]:
-    known = ~np.isnan(cells.people)
-    n = np.bincount(cells.system[known], minlength=len(read.systems))
+    n = cells.by_system(~np.isnan(cells.people))
     few = (n < FEW) | (alone.n_clusters < FEW_CLUSTERS)
     if binary := read.kind in ("pass", "classes"):
         few |= n * np.minimum(alone.value, 1 - alone.value) < FEW_OF_A_KIND
