@@ -36,7 +36,7 @@ class Calibrated:
         """Sum of the losses of the cases of each group."""
         builders = [CurveBuilder(bound) for _ in range(self.n_groups)]
         for cases in ranges_of(*self.values.shape):
-            case, score, weight = weights.range(cases).atoms(self.scores(cases), cost)
+            _, case, score, weight = weights.range(cases).atoms(self.scores(cases), cost)
             group = self.group[cases]
             for number, builder in enumerate(builders):
                 inside = group[case] == number
@@ -73,13 +73,11 @@ class Calibrated:
         for cases in ranges:
             scores, group = self.scores(cases.cases), self.group[cases.cases]
             slots = cases.slots
-            _, score, weight = Weights(slots, np.ones(len(slots)), share).atoms(scores, cost)
-            named, rest = (np.flatnonzero(which) for which in (~slots.is_remainder, slots.is_remainder))
-            slot = np.concatenate([named, np.repeat(rest, slots.n_classes[rest])])
+            slot, case, score, weight = Weights(slots, np.ones(len(slots)), share).atoms(scores, cost)
             for number in np.unique(group):
                 # Lost at the first threshold above the score, and at all beyond it.
                 at = np.searchsorted(candidates[number], score, side="right")
-                keep = group[slots.case[slot]] == number
+                keep = group[case] == number
                 shape = (len(candidates[number]) + 1, len(slots))
                 lost[number] += csr_array((weight[keep], (at[keep], slot[keep])), shape=shape) @ cases.draws
         thresholds = np.empty((len(curves), ranges.n_draws))

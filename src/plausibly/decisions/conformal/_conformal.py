@@ -11,11 +11,9 @@ import xarray as xr
 from plausibly.base.arviz import Posterior
 from plausibly.base.checks import check_seed, check_whole
 from plausibly.base.errors import PlausiblyWarning, renamed
-from plausibly.base.random_streams import Stream
 from plausibly.data.annotations import Annotations
 from plausibly.data.rounds import tell
-from plausibly.decisions.conformal._calibrate import Calibrated, shares_of
-from plausibly.decisions.conformal._groups import ALL, parse_groups
+from plausibly.decisions.conformal._groups import ALL
 from plausibly.decisions.conformal._inputs import check_alpha, check_target, read_inputs
 from plausibly.decisions.conformal._result import EVERY, Conformal
 from plausibly.decisions.conformal._scores import Function, parse_score
@@ -158,8 +156,8 @@ def conformal(
     check_target(target, posterior)
     if samples is not None:
         samples = check_whole("samples", samples, 1, "leave it out for exact weights")
-    with read_inputs(posterior, predictions, logits, loss, risks) as inputs:
-        source, annotations = inputs.source, inputs.annotations
+    with read_inputs(posterior, predictions, logits, loss, risks, by, parsed, seed) as inputs:
+        source, annotations, groups = inputs.source, inputs.annotations, inputs.grouping.names
         alpha = check_alpha(alpha, inputs.bound)
         of_draws = target == "plausibility"
         prior = prior_of(source, alpha) if of_draws and loss is None else None
@@ -170,20 +168,17 @@ def conformal(
         weights = exact = weights_of(target, source, annotations)
         if samples is not None:
             weights = sampled(exact, samples, annotations.n_classes, seed)
-        grouping, column = parse_groups(by, annotations, inputs.risks, list(inputs.predictions.values()))
-        shares = shares_of(annotations.cases, seed, Stream.CALIBRATED_SHARES) if randomise_scores else None
-        coords = {"classifier": list(inputs.predictions), "group": list(grouping.names)}
+        coords = {"classifier": list(inputs.classifiers), "group": list(groups)}
         shape = tuple(len(names) for names in coords.values())
         counts, thresholds, keep, sizes = (np.zeros(shape, kind) for kind in (int, float, float, float))
         drawn: list[np.ndarray] = []
         curves = {}
-        for at, (name, values) in enumerate(inputs.predictions.items()):
-            calibrated = Calibrated(values, parsed, grouping.of(values, column), len(grouping.names), shares)
+        for at, (name, calibrated) in enumerate(inputs.classifiers.items()):
             of_groups = calibrated.curves(weights, inputs.cost, inputs.bound)
             counts[at] = [curve.n for curve in of_groups]
             thresholds[at], keep[at] = np.transpose([curve.threshold(alpha) for curve in of_groups])
             sizes[at] = calibrated.mean_sizes(thresholds[at])
-            curves |= {(name, label): curve for label, curve in zip(grouping.names, of_groups, strict=True)}
+            curves |= {(name, label): curve for label, curve in zip(groups, of_groups, strict=True)}
             if by_draw and of_draws and samples is None:
                 by_group = calibrated.thresholds_by_draw(source, of_groups, exact.share, inputs.cost, alpha, seed)
                 drawn.append(by_group)
@@ -208,12 +203,12 @@ def conformal(
         mean_size=labelled(sizes),
         score=parsed,
         curves=curves,
-        grouping=grouping,
+        grouping=inputs.grouping,
         prior=prior,
         learned=learned,
         logits=inputs.logits,
     )
-    _warn_of_few(counts, alpha, inputs.bound, grouping.names)
+    _warn_of_few(counts, alpha, inputs.bound, groups)
     _warn_of_full(calibration)
     return calibration
 

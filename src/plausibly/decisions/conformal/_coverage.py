@@ -1,6 +1,7 @@
 """``conformal_coverage``: sets calibrated on some cases, and measured on the others, many times."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from os import PathLike
 from typing import Any, Literal
@@ -15,15 +16,14 @@ from plausibly.base.bootstrap import CI_PROB, REPLICATES, check_probability, che
 from plausibly.base.checks import check_seed, check_whole
 from plausibly.base.errors import ArgumentError, renamed, show
 from plausibly.base.progress import Progress
-from plausibly.base.random_streams import Stream
 from plausibly.data.annotations import Annotations
-from plausibly.decisions.conformal._calibrate import Calibrated, shares_of
+from plausibly.decisions.conformal._calibrate import Calibrated
 from plausibly.decisions.conformal._coverage_result import MEASURES, Coverage, fit_of, means_over_splits
 from plausibly.decisions.conformal._curve import Steps, threshold_of
-from plausibly.decisions.conformal._groups import ALL, parse_groups
+from plausibly.decisions.conformal._groups import ALL
 from plausibly.decisions.conformal._inputs import TARGETS, check_alpha, check_target, read_inputs
 from plausibly.decisions.conformal._scores import Function, parse_score
-from plausibly.decisions.conformal._targets import Weights, prior_of, weights_of
+from plausibly.decisions.conformal._targets import Atoms, Weights, prior_of, weights_of
 from plausibly.metrics.inputs import check_share
 from plausibly.posterior import model_of
 from plausibly.posterior.ranges import Ranges
@@ -118,38 +118,38 @@ def conformal_coverage(
     check_replicates(replicates)
     splits, share = check_whole("splits", splits, 1, "write 100"), check_share("share", share)
     parsed = parse_score(score, penalty=penalty, free_ranks=free_ranks, randomised=randomise_scores)
-    with read_inputs(posterior, predictions, logits, loss, risks) as inputs, Progress(progress) as bars:
-        source, annotations, cost, bound = inputs.source, inputs.annotations, inputs.cost, inputs.bound
+    with (
+        read_inputs(posterior, predictions, logits, loss, risks, by, parsed, seed) as inputs,
+        Progress(progress) as bars,
+    ):
+        source, annotations, groups = inputs.source, inputs.annotations, inputs.grouping.names
         known = [name for name in TARGETS if name != "plausibility" or source is not annotations]
         targets = _targets(target, known, posterior)
-        alphas = [check_alpha(level, bound) for level in np.atleast_1d(np.asarray(alpha, object)).tolist()]
+        alphas = [check_alpha(level, inputs.bound) for level in np.atleast_1d(np.asarray(alpha, object)).tolist()]
         if not alphas:
             raise ArgumentError("alpha must name a level, but none was given: write for example 0.1.")
         prior = prior_of(source, alphas[0]) if "plausibility" in targets and loss is None else None
         weights = {name: weights_of(name, source, annotations) for name in known}
-        grouping, column = parse_groups(by, annotations, inputs.risks, list(inputs.predictions.values()))
-        shares = shares_of(annotations.cases, seed, Stream.CALIBRATED_SHARES) if randomise_scores else None
         training = _splits(annotations.n_cases, splits, share, seed)
-        advance = bars.task("Calibrating and measuring", len(inputs.predictions) * len(targets), "runs")
+        advance = bars.task("Calibrating and measuring", len(inputs.classifiers) * len(targets), "runs")
         rows, missed, differences = [], {}, {}
-        for name, values in inputs.predictions.items():
-            group = grouping.of(values, column)
-            scores = Calibrated(values, parsed, group, len(grouping.names), shares).scores(slice(None))
-            for of_target in targets:
-                limits = _thresholds(
-                    weights[of_target], scores, group, training, alphas, len(grouping.names), cost, bound
-                )
-                for level, thresholds in zip(alphas, limits, strict=True):
-                    key = {"alpha": level, "classifier": name, "target": of_target}
-                    measured, by_slot = _measure(weights, scores, group, training, thresholds, cost)
-                    rows += [key | row for row in _rows(measured, grouping.names, group, training)]
-                    if "plausibility" in weights:
-                        missed[tuple(key.values())] = by_slot
-                        # Mean over the splits in which a case is tested.
-                        gap = np.where(training, 0, measured["plausibility"] - measured["annotator"])
-                        tested = np.maximum((~training).sum(axis=0), 1)
-                        differences[tuple(key.values())] = gap.sum(axis=0, dtype=float) / tested
-                advance(1)
+        for (name, calibrated), of_target in product(inputs.classifiers.items(), targets):
+            scores = calibrated.scores(slice(None))
+            limits = _thresholds(
+                weights[of_target].atoms(scores, inputs.cost), calibrated, training, alphas, inputs.bound
+            )
+            for level, thresholds in zip(alphas, limits, strict=True):
+                key = {"alpha": level, "classifier": name, "target": of_target}
+                measured, by_slot = _measure(weights, scores, calibrated.group, training, thresholds, inputs.cost)
+                rows += [key | row for row in _rows(measured, groups, calibrated.group, training)]
+                if "plausibility" in weights:
+                    missed[tuple(key.values())] = by_slot
+                    # Mean over the splits in which a case is tested.
+                    gap = np.where(training, 0, measured["plausibility"] - measured["annotator"])
+                    tested = np.maximum((~training).sum(axis=0), 1)
+                    differences[tuple(key.values())] = gap.sum(axis=0, dtype=float) / tested
+            advance(1)
+        bound = inputs.bound
         by_draw = _by_draw(source, missed, bound, seed) if missed else None
     measures = tuple(name for name in MEASURES if name in known)
     table = pd.DataFrame(rows)[["alpha", "classifier", "target", "group", "split", "n", "n_tested", *measures, "size"]]
@@ -180,16 +180,19 @@ def _measure(
     cases.
     """
     measured = {name: np.zeros(training.shape, np.float32) for name in (*weights, "size")}
+    # Of all slots, whatever their weight: each is missed in part.
+    atoms = {name: replace(of, weight=np.ones(len(of.slots))).atoms(scores, cost) for name, of in weights.items()}
     by_slot = np.zeros(len(weights["plausibility"].slots) if "plausibility" in weights else 0)
     for split, calibrated in enumerate(training):
-        inside = scores >= thresholds[split][group][:, None]
-        measured["size"][split] = inside.sum(axis=1)
-        for name, of_target in weights.items():
-            missed = _missed(of_target, inside, cost)
-            lost = np.add.reduceat(of_target.weight * missed, of_target.slots.start[:-1])
+        limit = thresholds[split][group]
+        measured["size"][split] = (scores >= limit[:, None]).sum(axis=1)
+        for name, (slot, case, score, weight) in atoms.items():
+            slots = weights[name].slots
+            missed = np.bincount(slot, weight * (score < limit[case]), len(slots))
+            lost = np.add.reduceat(weights[name].weight * missed, slots.start[:-1])
             measured[name][split] = 1 - lost if cost is None else lost
             if name == "plausibility":
-                by_slot += missed * ~calibrated[of_target.slots.case] / ((~calibrated).sum() * len(training))
+                by_slot += missed * ~calibrated[slots.case] / ((~calibrated).sum() * len(training))
     return measured, by_slot
 
 
@@ -206,43 +209,22 @@ def _rows(measured, groups, group, training) -> list[dict[str, Any]]:
     return rows
 
 
-def _missed(weights: Weights, inside: Bool[np.ndarray, "case class"], cost: _Costs) -> Float[np.ndarray, " slot"]:
-    """Part of each slot that is missed: 1 or 0 for a class, a share for the classes of a remainder; times the cost."""
-    slots, share = weights.slots, weights.share
-    missed = (~inside).astype(float) if cost is None else ~inside * cost
-    named, rest = ~slots.is_remainder, slots.is_remainder
-    case, at = slots.case[named], slots.class_index[named]
-    out = np.zeros(len(slots))
-    out[named] = missed[case, at]
-    if rest.any():
-        by = np.ones(inside.shape[1]) if share is None else share
-        of_named = np.bincount(case, out[named] * by[at], minlength=len(inside))
-        unnamed = by.sum() - np.bincount(case, by[at], minlength=len(inside))
-        rows = slots.case[rest]
-        out[rest] = (missed @ by - of_named)[rows] / unnamed[rows]
-    return out
-
-
 def _thresholds(
-    weights: Weights,
-    scores: Float[np.ndarray, "case class"],
-    group: Int[np.ndarray, " case"],
+    atoms: Atoms,
+    calibrated: Calibrated,
     training: Bool[np.ndarray, "split case"],
     alphas: Sequence[float],
-    n_groups: int,
-    cost: _Costs,
     bound: float,
 ) -> Float[np.ndarray, "alpha split group"]:
     """Thresholds of all splits: atoms are sorted once, and those of other splits weigh nothing."""
-    case, score, weight = weights.atoms(scores, cost)
-    order = np.argsort(score, kind="stable")
-    case, score, weight = case[order], score[order], weight[order]
-    thresholds = np.empty((len(alphas), len(training), n_groups))
-    for number in range(n_groups):
-        atoms = group[case] == number
-        for split, calibrated in enumerate(training):
-            steps = Steps.of_sorted(score[atoms], np.where(calibrated[case[atoms]], weight[atoms], 0.0))
-            n = int((calibrated & (group == number)).sum())
+    order = np.argsort(atoms.score, kind="stable")
+    _, case, score, weight = (column[order] for column in atoms)
+    thresholds = np.empty((len(alphas), len(training), calibrated.n_groups))
+    for number in range(calibrated.n_groups):
+        inside = calibrated.group[case] == number
+        for split, used in enumerate(training):
+            steps = Steps.of_sorted(score[inside], np.where(used[case[inside]], weight[inside], 0.0))
+            n = int((used & (calibrated.group == number)).sum())
             thresholds[:, split, number] = [threshold_of(steps, alpha, n, bound)[0] for alpha in alphas]
     return thresholds
 

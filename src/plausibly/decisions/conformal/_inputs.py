@@ -13,10 +13,14 @@ from jaxtyping import Float, Int
 from plausibly.base.arviz import Posterior
 from plausibly.base.errors import ArgumentError, PredictionError, show
 from plausibly.base.names import some
+from plausibly.base.random_streams import Stream
 from plausibly.data.annotations import Annotations, read_risks
 from plausibly.data.annotations.io.files import naming
 from plausibly.data.annotations.io.predicted import is_path
 from plausibly.data.predictions import Logits, line_up, named_predictions, probabilities, refuse_twice, scores_of
+from plausibly.decisions.conformal._calibrate import Calibrated, shares_of
+from plausibly.decisions.conformal._groups import Grouping, parse_groups
+from plausibly.decisions.conformal._scores import Score
 from plausibly.posterior import annotations_of, opened, reading
 
 TARGETS = ("plausibility", "annotator", "vote")
@@ -24,22 +28,29 @@ TARGETS = ("plausibility", "annotator", "vote")
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """A posterior, or annotations alone, with the predictions of its cases."""
+    """A posterior, or annotations alone, with classifiers on its cases."""
 
     source: Posterior | Annotations
     annotations: Annotations
-    predictions: Mapping[str, Float[np.ndarray, "case class"]]  #: by classifier; logits are probabilities here
+    classifiers: Mapping[str, Calibrated]  #: predictions that are given as logits are probabilities here
     logits: tuple[str, ...]  #: classifiers whose predictions are given as logits
-    risks: Int[np.ndarray, " class"] | None  #: risk level of each class
+    grouping: Grouping
     cost: Float[np.ndarray, " class"] | None  #: cost of missing each class, if it is not 1
     bound: float  #: greatest loss of a case
 
 
 @contextmanager
 def read_inputs(
-    posterior: Any, predictions: Mapping[str, Any], logits: bool, loss: Any = None, risks: Any = None
+    posterior: Any,
+    predictions: Mapping[str, Any],
+    logits: bool,
+    loss: Any,
+    risks: Any,
+    by: Any,
+    score: Score,
+    seed: int,
 ) -> Iterator[Inputs]:
-    """Open a posterior for reading, or take annotations, and line up the predictions with their cases."""
+    """Open a posterior for reading, or take annotations, line up the predictions with their cases, and group these."""
     named = named_predictions(predictions, logits)
     if not named:
         raise ArgumentError('predictions must name at least one classifier, but none was given: write {"A": scores}.')
@@ -49,7 +60,13 @@ def read_inputs(
         levels = None if risks is None else np.asarray(read_risks(risks, annotations.classes)).astype(np.int64)
         cost, bound = _cost(loss, levels)
         lined_up = {name: line_up(values, annotations) for name, values in named.items()}
-        yield Inputs(source, annotations, lined_up, marked, levels, cost, bound)
+        grouping, column = parse_groups(by, annotations, levels, list(lined_up.values()))
+        shares = shares_of(annotations.cases, seed, Stream.CALIBRATED_SHARES) if score.randomised else None
+        classifiers = {
+            name: Calibrated(values, score, grouping.of(values, column), len(grouping.names), shares)
+            for name, values in lined_up.items()
+        }
+        yield Inputs(source, annotations, classifiers, marked, grouping, cost, bound)
 
 
 @contextmanager

@@ -35,17 +35,17 @@ class Weights:
 
     def atoms(
         self, scores: Float[np.ndarray, "case class"], cost: Float[np.ndarray, " class"] | None = None
-    ) -> tuple[Int[np.ndarray, " atom"], Float[np.ndarray, " atom"], Float[np.ndarray, " atom"]]:
-        """Case, score and weight, times the cost, of every class with one; unnamed classes share that of the remainder.
+    ) -> "Atoms":
+        """Atoms of every class with a weight; unnamed classes share that of the remainder.
 
-        Atoms are those of the named slots, in order, and then those of the remainders, case by case.
+        They are those of the named slots, in order, and then those of the remainders, case by case.
         """
-        named = ~self.slots.is_remainder & (self.weight > 0)
-        case, at = self.slots.case[named].astype(np.int64), self.slots.class_index[named]
-        weight = self.weight[named] if cost is None else self.weight[named] * cost[at]
-        rest = self.slots.is_remainder & (self.weight > 0)
-        if not rest.any():
-            return case, scores[case, at], weight
+        slot = np.flatnonzero(~self.slots.is_remainder & (self.weight > 0))
+        case, at = self.slots.case[slot].astype(np.int64), self.slots.class_index[slot]
+        weight = self.weight[slot] if cost is None else self.weight[slot] * cost[at]
+        rest = np.flatnonzero(self.slots.is_remainder & (self.weight > 0))
+        if not len(rest):
+            return Atoms(slot, case, scores[case, at], weight)
         rows = self.slots.case[rest].astype(np.int64)
         row_of = np.full(len(scores), -1)
         row_of[rows] = np.arange(len(rows))
@@ -58,11 +58,21 @@ class Weights:
             of_unnamed = self.share[of_class]
             each = self.weight[rest][row] * of_unnamed / np.bincount(row, of_unnamed)[row]
         each = each if cost is None else each * cost[of_class]
-        return (
+        return Atoms(
+            np.concatenate([slot, rest[row]]),
             np.concatenate([case, rows[row]]),
             np.concatenate([scores[case, at], scores[rows[row], of_class]]),
             np.concatenate([weight, each]),
         )
+
+
+class Atoms(NamedTuple):
+    """Classes of cases: the slot of each, its case, its score, and its weight, times the cost of missing it."""
+
+    slot: Int[np.ndarray, " atom"]
+    case: Int[np.ndarray, " atom"]
+    score: Float[np.ndarray, " atom"]
+    weight: Float[np.ndarray, " atom"]
 
 
 def weights_of(target: str, source: Posterior | Annotations, annotations: Annotations) -> Weights:
