@@ -89,8 +89,8 @@ def _left_out(folds: int) -> list[Row]:
     from plausibly.base.arviz import to_groups
     from plausibly.data.outcomes import cell_of_rows, read_outcomes
     from plausibly.models.judged_outcomes import log_of_cells
-    from plausibly.systems._checks import parameters_of
     from plausibly.systems._model import lay_out, sample
+    from plausibly.systems._modelled import parameters_of
 
     table, people = votes()
     read = read_outcomes(table, people=people)

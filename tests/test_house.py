@@ -24,7 +24,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "agreement": 8780,  # reader studies: figures, effects, reading, result, planning; 0 and 1 that may mean either
         "app": 13410,  # first screens, beside the pages with sentences of their own; doctor's options
         "base": 2230,  # programs that the next process finds without tracing them
-        "data": 15280,  # one reader with roles and layouts; files that are not read say what to give; spellings of gold
+        "data": 15310,  # one reader with roles and layouts; files that are not read say what to give; spellings of gold
         "decisions": 3920,
         "distances": 1860,  # distances of sets
         "distributions": 1240,
@@ -40,7 +40,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "validation": 6700,  # reader studies; verdicts on misled annotators, and by gold labels
     },
     "shape": {
-        "files over 400 lines": 18,  # first screens; labels have two orders; designs of systems are one check
+        "files over 400 lines": 17,  # first screens; labels have two orders; designs of systems are one check
         "thread and process pools": 1,
         "page templates": 6,
         "imports of private modules across folders": 3,

@@ -20,9 +20,8 @@ from plausibly.data.outcomes import Cells, cells_of, read_outcomes
 from plausibly.inference import STATISTICS
 from plausibly.models.judged_outcomes import Parameters, facets, log_of_cells
 from plausibly.systems import _model, _modelled
-from plausibly.systems._checks import check_sentences, predictive_checks
 from plausibly.systems._model import _new_people, lay_out, nodes_of
-from plausibly.systems._modelled import design_effect, widened
+from plausibly.systems._modelled import check_sentences, design_effect, predictive_checks, widened
 from tests.worlds import outcomes
 
 # Davidson (1970): brands of pudding i and j, comparisons, preferences for i, for j, and none.

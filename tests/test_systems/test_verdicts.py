@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import plausibly as pb
-from plausibly.systems._judged_by_people import by_person, spread_of_people
+from plausibly.systems._findings import by_person, spread_of_people
 from tests.test_app.test_cli.run import succeed
 
 COLUMNS = ["system", "case", "rater", "outcome"]

@@ -25,9 +25,9 @@ PPI++ is never much wider than people alone, whatever the judge. Errors are thos
 are estimated from the same cases, their differences are paired. ``plausibly.data.outcome_sources`` reads tables,
 exports and rankings, ``plausibly.data.outcomes`` puts them in codes, ``_estimates.py`` has the estimators of arrays,
 ``_systems.py`` makes tables of them, ``_plan.py`` says what more outcomes by people would bring, ``_findings.py``
-whether judges change, ``_findings.py`` looks at judges of pairs, and ``plausibly.data.audit.outcomes`` at names of
-raters, systems and cases. Of the model, ``_model.py`` puts outcomes in its codes, ``_model.py`` samples it,
-``_checks.py`` tests it by replicates, and ``_modelled.py`` adds it to a result.
+whether judges change or differ from people, and ``plausibly.data.audit.outcomes`` looks at names of raters, systems and
+cases. Of the model, ``_model.py`` puts outcomes in its codes and samples it, and ``_modelled.py`` adds it to a result
+and tests it by replicates.
 """
 
 from lazy_loader import attach_stub as _attach_stub

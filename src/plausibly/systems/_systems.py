@@ -33,10 +33,11 @@ from plausibly.systems._estimates import (
     products_within,
     rogan_gladen_by_system,
 )
-from plausibly.systems._findings import drift, of_pairs
-from plausibly.systems._judged_by_people import (
+from plausibly.systems._findings import (
     Spread,
     by_person,
+    drift,
+    of_pairs,
     on_other_scales,
     people_on_scales,
     spread_of_people,

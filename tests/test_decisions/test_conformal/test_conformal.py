@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import plausibly as pb
-from plausibly.decisions.conformal import _calibrate, _targets
-from plausibly.decisions.conformal._targets import of_plausibility, sampled
+from plausibly.decisions.conformal import _calibrate
+from plausibly.decisions.conformal._calibrate import of_plausibility, sampled
 from plausibly.families.priors import Evidence, PredictionsPrior
 from tests import worlds
 
@@ -168,7 +168,7 @@ def test_sampled_labels_converge_and_one_is_split_conformal_prediction(small):
 
 def test_cases_may_come_in_any_number_of_pieces(small, monkeypatch):
     whole = pb.conformal(small.posterior, small.predictions, score="aps", randomise_scores=True, seed=4)
-    ranges = _targets.ranges_of
+    ranges = _calibrate.ranges_of
     monkeypatch.setattr(_calibrate, "ranges_of", lambda n, k: ranges(n, k, 35))
     parts = pb.conformal(small.posterior, small.predictions, score="aps", randomise_scores=True, seed=4)
     np.testing.assert_array_equal(whole.threshold, parts.threshold)

@@ -5,8 +5,8 @@ import pytest
 from scipy import special, stats
 
 import plausibly as pb
-from plausibly.decisions.planning._dirichlet import Dirichlets, with_closed_forms
 from plausibly.decisions.planning._values import ask, simulate, value
+from plausibly.decisions.planning._worth import Dirichlets, with_closed_forms
 from tests import worlds
 from tests.test_decisions.test_planning.conftest import COUNTS
 

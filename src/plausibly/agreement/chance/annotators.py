@@ -1,18 +1,204 @@
-"""Who is a bad annotator: agreement with the others on the same cases, and whether it could be chance."""
+"""Annotators who agree with others no better than chance, copy one of them, or lean towards a label."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
-from scipy.special import stdtrit
+from scipy.special import stdtr, stdtrit
 
-from plausibly.agreement.chance._compared_pairs import ComparedPairs
-from plausibly.agreement.chance._pair_distances import distances_of
-from plausibly.agreement.chance.copying import LEAST, find_copies, leaning_in_words, leanings
-from plausibly.agreement.pairs import pairs_of_others
-from plausibly.base.names import listed, many
+from plausibly.agreement.chance._compared_pairs import ComparedPairs, distances_of
+from plausibly.agreement.pairs import OneCoin, pairs_of_others
+from plausibly.base.errors import AnnotationError
+from plausibly.base.names import figures, listed, many
+from plausibly.data.annotations.io.spellings import positive_of_two
 from plausibly.data.audit import identical_annotators
+from plausibly.data.labels.container import Labels
+
+LEAST_SHARED = 5  #: labels of the same cases, below which nobody is said to copy
+_LEVEL_OF_COPIES, _REPEATED = 0.05, 0.8  # probability of any false report, and least share of labels that are the same
+_PRIOR = 2.0  # pairs that the general rate of equal labels counts for in a case
+_EVIDENCE = 0.5  # of the weight of the best annotator, that the others of a case have at least to tell anything
+_LEAST_ABOVE = 0.02  #: accuracy above chance that anyone is taken to have
+_BLOCK = 1 << 16  # pairs at a time, each with all tilts
+_TILTS = np.linspace(0.1, 12, 60)
+
+
+def find_copies(labels: Labels, code: Int[np.ndarray, " label"]) -> list[tuple[int, int]]:
+    """Find annotators who copy another, and whom: indices of both.
+
+    For every two annotators, the number of cases of which they say the same is compared with what two independent
+    annotators would: in each case, as often as either says the same as others, who count by how often they are right. A
+    case of which nobody else knows anything tells nothing, and two who say the same of most cases agree for that.
+    The probability of so many is bounded (Chernoff 1952, for independent events of different probabilities), for all
+    pairs together (Bonferroni). Of two who say the same, the one copies whose cases the other has, too.
+
+    `code` are the labels as indices of the different ones.
+    """
+    people = len(labels.annotators)
+    weight = _weights(labels, code)[labels.annotator]
+    equal, all_pairs = np.zeros(len(labels)), np.zeros(len(labels))  # with the labels of others, by their weight
+    for left, right in pairs_of_others(labels, _BLOCK):
+        same = code[left] == code[right]
+        for side, other in ((left, right), (right, left)):
+            equal += np.bincount(side, same * weight[other], len(labels))
+            all_pairs += np.bincount(side, weight[other], len(labels))
+    prior, habit = _PRIOR * weight.mean(), _habits(labels, code)
+    rate = (equal @ weight) / max(all_pairs @ weight, 1e-300)
+    cells, sums = [], []
+    for left, right in pairs_of_others(labels, _BLOCK):
+        alike = (code[left] == code[right]).astype(float)
+        both = weight[left] + weight[right]
+        others = all_pairs[left] + all_pairs[right] - both
+        share = (equal[left] + equal[right] - alike * both + prior * rate) / (others + prior)
+        by_habit = np.maximum(habit(left, right), habit(right, left))
+        share = np.where(others < 2 * _EVIDENCE, 1.0, np.maximum(share, by_habit))
+        low, high = np.sort([labels.annotator[left], labels.annotator[right]], axis=0)
+        cell, place = np.unique(low * people + high, return_inverse=True)
+        tilted = np.log1p(np.clip(share, 1e-9, 1)[:, None] * np.expm1(_TILTS))
+        cells.append(cell)
+        columns = (np.ones(len(place)), alike, *tilted.T)
+        sums.append(np.stack([np.bincount(place, column) for column in columns], axis=1))
+    if not cells:
+        return []
+    cell, place = np.unique(np.concatenate(cells), return_inverse=True)
+    total = np.zeros((len(cell), 2 + len(_TILTS)))
+    np.add.at(total, place, np.concatenate(sums))
+    n, same, tilted = total[:, 0], total[:, 1], total[:, 2:]
+    log_p = (tilted - _TILTS * same[:, None]).min(axis=1)
+    enough = n >= LEAST_SHARED
+    found = enough & (same >= _REPEATED * n) & (log_p < np.log(_LEVEL_OF_COPIES / max(enough.sum(), 1)))
+    return _directed(np.column_stack([*np.divmod(cell[found], people)]), n[found], log_p[found], labels)
+
+
+def _directed(pairs: np.ndarray, n: np.ndarray, log_p: np.ndarray, labels: Labels) -> list[tuple[int, int]]:
+    """Tell who of a pair copies; of several whom one may copy, take the likeliest."""
+    n_labels = np.bincount(labels.annotator, minlength=len(labels.annotators))
+    copied: dict[int, int] = {}
+    for place in np.argsort(log_p, kind="stable").tolist():
+        one, other = pairs[place].tolist()
+        copier, source = (one, other) if n[place] / n_labels[one] > n[place] / n_labels[other] else (other, one)
+        copied.setdefault(copier, source)
+    return list(copied.items())
+
+
+def _habits(labels: Labels, code: Int[np.ndarray, " label"]) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Function of labels and of others: the share of the former among the further labels of who gave the latter."""
+    n, base = np.bincount(labels.annotator, minlength=len(labels.annotators)), int(code.max()) + 1
+    said, times = np.unique(labels.annotator * base + code, return_counts=True)
+
+    def share(label: Int[np.ndarray, " pair"], other: Int[np.ndarray, " pair"]) -> Float[np.ndarray, " pair"]:
+        who = labels.annotator[other]
+        key = who * base + code[label]
+        place = np.minimum(np.searchsorted(said, key), len(said) - 1)
+        further = np.where(said[place] == key, times[place], 0) - (code[label] == code[other])
+        return further / np.maximum(n[who] - 1, 1)
+
+    return share
+
+
+def _weights(labels: Labels, code: np.ndarray) -> Float[np.ndarray, " annotator"]:
+    """Weigh annotators by how often they are right, above chance, if one label of each case is.
+
+    Where most of them are never right by that, as with boxes, which are hardly ever identical, it tells nothing, and
+    all count the same.
+    """
+    frequency = np.bincount(code) / len(code)
+    accuracy = OneCoin(labels, code, frequency).accuracies(np.ones((1, len(labels.cases))))[0]
+    chance = float(frequency @ frequency)
+    above = np.maximum(accuracy - chance, _LEAST_ABOVE)
+    return above / above.max() if np.median(above) > _LEAST_ABOVE else np.ones(len(above))
+
+
+COLUMNS = ["label", "own", "others", "leans"]
+LEAST = 8  #: cases shared with others, below which nobody is judged
+_MOST = 10  # different labels, above which each is too rare
+_DIFFERENT = 5  # cases in which an annotator differs from others, below which a test says little
+_LEVEL_OF_LEANING = 0.01  # of the test of all annotators and labels together
+
+
+def leanings(labels: Labels, *, nominal: bool) -> pd.DataFrame:
+    """Compare annotators with the others of the same cases; see :meth:`plausibly.agreement.Agreement.annotators`.
+
+    Numbers that are `nominal` are names of classes.
+    """
+    people = len(labels.annotators)
+    nothing = {"label": "", "own": np.nan, "others": np.nan, "leans": False}
+    found = pd.DataFrame(nothing, index=range(people), columns=COLUMNS).astype({"label": object})
+    try:
+        names, values = _values(labels, nominal=nominal)
+    except AnnotationError:  # labels that only a distance compares
+        return found
+    if not names:
+        return found
+    unit, of_label, n_own = np.unique(labels.case * people + labels.annotator, return_inverse=True, return_counts=True)
+    own = _sums(of_label, values, len(unit)) / n_own[:, None]
+    case, annotator = unit // people, unit % people
+    n = np.bincount(case)[case]
+    some = n > 1
+    others = (_sums(case, own, int(case.max()) + 1)[case] - own)[some] / (n[some] - 1)[:, None]
+    own, who = own[some], annotator[some]
+    shared = np.bincount(who, minlength=people)[:, None]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        of_own, of_others = (_sums(who, one, people) / shared for one in (own, others))
+        difference = of_own - of_others
+        spread = _sums(who, (own - others - difference[who]) ** 2, people) / (shared - 1)
+        t = np.where(spread > 0, difference / np.sqrt(spread / shared), 0)
+        p = 2 * stdtr(np.maximum(shared - 1, 1), -np.abs(t))
+    apart = _sums(who, (own != others).astype(float), people)
+    at = np.arange(people), np.abs(np.nan_to_num(t)).argmax(1)
+    found["label"] = np.where(shared[:, 0] > 0, np.array(names, object)[at[1]], "")
+    found["own"], found["others"] = of_own[at], of_others[at]
+    sure = (p < _LEVEL_OF_LEANING / p.size) & (shared >= LEAST) & (apart >= _DIFFERENT)
+    found["leans"] = sure[at]
+    return found
+
+
+def leaning_in_words(table: pd.DataFrame) -> str:
+    """Say who leans to what, the most clearly first; nothing if nobody does.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame([["ann", "yes", 0.61, 0.48, True], ["bob", "yes", 0.5, 0.52, False]])
+    >>> leaning_in_words(table.set_axis(["annotator", "label", "own", "others", "leans"], axis=1))
+    "ann says 'yes' in 61 % of cases, others in 48 % of the same ones."
+    """
+    leaning = table[table["leans"]]
+    more = np.asarray(leaning["own"]) - np.asarray(leaning["others"])
+    leaning = leaning.iloc[np.argsort(-np.abs(more), kind="stable")]
+    told = []
+    for row in leaning.head(3).to_dict("records"):
+        if row["label"] == "":
+            more = row["own"] - row["others"]
+            told.append(
+                f"{row['annotator']} rates the same cases {figures(abs(more))} {'higher' if more > 0 else 'lower'}"
+            )
+            continue
+        shares = f"in {100 * row['own']:.0f} % of cases, others in {100 * row['others']:.0f} % of the same ones"
+        told.append(f"{row['annotator']} says {row['label']!r} {shares}")
+    if len(leaning) > 3:
+        told.append(f"{len(leaning) - 3:,} more lean, too")
+    return f"{'; '.join(told)}." if told else ""
+
+
+def _values(labels: Labels, *, nominal: bool) -> tuple[list[str], Float[np.ndarray, "label column"]]:
+    """Numbers to compare: of ratings themselves, of few other labels whether each is given, of two one of them."""
+    names, code = labels.coded
+    if labels.is_numeric and len(names) > 2 and not nominal:
+        return [""], labels.numbers[:, None]
+    if len(names) < 2 or len(names) > _MOST:
+        return [], np.empty((0, 0))
+    texts = [str(name) for name in names.tolist()]
+    chosen = [positive_of_two(texts)] if len(names) == 2 else list(range(len(names)))
+    return [texts[one] for one in chosen], (code[:, None] == chosen).astype(float)
+
+
+def _sums(
+    group: np.ndarray, values: Float[np.ndarray, "row column"], n_groups: int
+) -> Float[np.ndarray, "group column"]:
+    return np.stack([np.bincount(group, one, n_groups) for one in values.T], axis=1)
+
 
 Groups = Int[np.ndarray, " row"]
 Values = Float[np.ndarray, " row"]

@@ -20,8 +20,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from jaxtyping import Float, Int
 
-from plausibly.agreement.discrepancy._delta import Compare, Delta
-from plausibly.agreement.discrepancy._label_sets import LabelSets, PerSet, discrepancy_to_model, mean_by_case, ratio_of
+from plausibly.agreement.discrepancy._delta import (
+    Compare,
+    Delta,
+    LabelSets,
+    PerSet,
+    discrepancy_to_model,
+    mean_by_case,
+    ratio_of,
+)
 from plausibly.agreement.pairs import different, pairs_within
 from plausibly.base.bootstrap import interval, resampled_sums
 from plausibly.base.errors import show

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Int
 from scipy.sparse import csr_array
 
 from plausibly.agreement.discrepancy._baselines import Compared
-from plausibly.agreement.discrepancy._label_sets import LabelSets, mean_by_case, ratio_of
+from plausibly.agreement.discrepancy._delta import LabelSets, mean_by_case, ratio_of
 from plausibly.base.bootstrap import CI_PROB, REPLICATES, check_probability, interval, resampled_sums
 from plausibly.base.errors import ArgumentError
 from plausibly.data.labels.container import Labels

@@ -7,8 +7,13 @@ from typing import Any
 import numpy as np
 
 from plausibly.agreement.discrepancy._baselines import Compared, with_constants
-from plausibly.agreement.discrepancy._delta import Delta, find_delta
-from plausibly.agreement.discrepancy._label_sets import LabelSets, discrepancy_to_model, discrepancy_to_others
+from plausibly.agreement.discrepancy._delta import (
+    Delta,
+    LabelSets,
+    discrepancy_to_model,
+    discrepancy_to_others,
+    find_delta,
+)
 from plausibly.agreement.discrepancy._result import Discrepancy
 from plausibly.agreement.pairs import check_two_annotators, fair_pairs
 from plausibly.base.errors import AnnotationError, DistanceError, renamed

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, hstack
 
 from plausibly.agreement.discrepancy._baselines import Baselines, Reasons, baselines_of, in_words
 from plausibly.agreement.discrepancy._comparison import Comparison
-from plausibly.agreement.discrepancy._label_sets import (
+from plausibly.agreement.discrepancy._delta import (
     ratio_of,
     ratios_of_annotators,
     taken_out,

@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from plausibly.agreement.discrepancy._delta import find_delta
+from plausibly.agreement.discrepancy._delta import LabelSets, find_delta, mean_by_case, ratio_of
 from plausibly.agreement.discrepancy._discrepancy_ratio import discrepancy_of
-from plausibly.agreement.discrepancy._label_sets import LabelSets, mean_by_case, ratio_of
 from plausibly.agreement.discrepancy._result import Discrepancy
 from plausibly.agreement.pairs import check_two_annotators, fair_pairs
 from plausibly.base.checks import to_numbers

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Int
 
-from plausibly.agreement.discrepancy._label_sets import ratio_of
+from plausibly.agreement.discrepancy._delta import ratio_of
 from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
 from plausibly.agreement.judge.judgement import Judgement
 from plausibly.base.bootstrap import interval_of_known, resampled_sums

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from plausibly.agreement.chance.copying import find_copies
+from plausibly.agreement.chance.annotators import find_copies
 from plausibly.agreement.judge._fit import RANKED, Answers, Fit
 from plausibly.agreement.judge._test_result import PASS, AlternativeAnnotatorTest
 from plausibly.agreement.pairs import distinct, further_labels

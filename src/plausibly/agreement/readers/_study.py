@@ -5,9 +5,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from plausibly.agreement.readers._compare import Effect, effect_of, left_in_turn
+from plausibly.agreement.readers._compare import Effect, effect_of, left_in_turn, parts_of_readers, product_effect
 from plausibly.agreement.readers._figures import FIGURES, Figure, delong, jackknife, own_figure
-from plausibly.agreement.readers._product import parts_of_readers, product_effect
 from plausibly.agreement.readers._read import Study, check_truth, read_study
 from plausibly.agreement.readers._result import Comparison, ReaderStudy
 from plausibly.base.bootstrap import CI_PROB, REPLICATES, check_probability, check_replicates

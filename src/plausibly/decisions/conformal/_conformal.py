@@ -13,11 +13,10 @@ from plausibly.base.checks import check_seed, check_whole
 from plausibly.base.errors import PlausiblyWarning, renamed
 from plausibly.data.annotations import Annotations
 from plausibly.data.rounds import tell
-from plausibly.decisions.conformal._groups import ALL
+from plausibly.decisions.conformal._calibrate import prior_of, sampled, weights_of
 from plausibly.decisions.conformal._inputs import check_alpha, check_target, read_inputs
 from plausibly.decisions.conformal._result import EVERY, Conformal
-from plausibly.decisions.conformal._scores import Function, parse_score
-from plausibly.decisions.conformal._targets import prior_of, sampled, weights_of
+from plausibly.decisions.conformal._scores import ALL, Function, parse_score
 
 
 @renamed(groups="by")

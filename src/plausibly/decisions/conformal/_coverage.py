@@ -17,13 +17,11 @@ from plausibly.base.checks import check_seed, check_whole
 from plausibly.base.errors import ArgumentError, renamed, show
 from plausibly.base.progress import Progress
 from plausibly.data.annotations import Annotations
-from plausibly.decisions.conformal._calibrate import Calibrated
+from plausibly.decisions.conformal._calibrate import Atoms, Calibrated, Weights, prior_of, weights_of
 from plausibly.decisions.conformal._coverage_result import MEASURES, Coverage, fit_of, means_over_splits
 from plausibly.decisions.conformal._curve import Steps, threshold_of
-from plausibly.decisions.conformal._groups import ALL
 from plausibly.decisions.conformal._inputs import TARGETS, check_alpha, check_target, read_inputs
-from plausibly.decisions.conformal._scores import Function, parse_score
-from plausibly.decisions.conformal._targets import Atoms, Weights, prior_of, weights_of
+from plausibly.decisions.conformal._scores import ALL, Function, parse_score
 from plausibly.metrics.inputs import check_share
 from plausibly.posterior import model_of
 from plausibly.posterior.ranges import Ranges

@@ -10,7 +10,7 @@ import xarray as xr
 
 from plausibly.base.bootstrap import interval, resampled_means
 from plausibly.base.names import figures, listed
-from plausibly.decisions.conformal._targets import Prior
+from plausibly.decisions.conformal._calibrate import Prior
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -19,8 +19,7 @@ from plausibly.data.annotations.io.files import naming
 from plausibly.data.annotations.io.predicted import is_path
 from plausibly.data.predictions import Logits, line_up, named_predictions, probabilities, refuse_twice, scores_of
 from plausibly.decisions.conformal._calibrate import Calibrated, shares_of
-from plausibly.decisions.conformal._groups import Grouping, parse_groups
-from plausibly.decisions.conformal._scores import Score
+from plausibly.decisions.conformal._scores import Grouping, Score, parse_groups
 from plausibly.posterior import annotations_of, opened, reading
 
 TARGETS = ("plausibility", "annotator", "vote")

@@ -13,12 +13,10 @@ from plausibly.base.bootstrap import CI_PROB, interval
 from plausibly.base.errors import ArgumentError
 from plausibly.base.random_streams import Stream
 from plausibly.data.groups import check_clusters
-from plausibly.decisions.conformal._calibrate import shares_of
+from plausibly.decisions.conformal._calibrate import Prior, shares_of
 from plausibly.decisions.conformal._curve import Curve
-from plausibly.decisions.conformal._groups import ALL, Grouping
 from plausibly.decisions.conformal._inputs import read_new
-from plausibly.decisions.conformal._scores import Score
-from plausibly.decisions.conformal._targets import Prior
+from plausibly.decisions.conformal._scores import ALL, Grouping, Score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,17 +8,25 @@ With probabilities ``p`` in falling order, and a class in place ``r`` (from 1):
 * top-k: ``−r``, by which all sets of a group have the same size.
 
 Equal probabilities are ordered by class. Randomised, the class itself counts by a uniform share ``u`` of a case.
+
+Cases fall into groups by what a classifier says, or by a column that is known of new cases, too, each with a threshold
+of its own (Mondrian conformal prediction; Vovk, Gammerman & Shafer 2005).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+import pandas as pd
+from jaxtyping import Float, Int, Shaped
 
 from plausibly.base.checks import check_whole
 from plausibly.base.errors import ArgumentError, PredictionError, show
+from plausibly.base.names import some
+from plausibly.data.annotations import Annotations
+from plausibly.data.groups import check_clusters
 
 NAMES = ("lac", "aps", "raps", "top-k")
 PENALTY, FREE_RANKS = 0.01, 5  #: of RAPS, unless others are given
@@ -116,3 +124,78 @@ def _checked(returned: Any, shape: tuple[int, ...]) -> Float[np.ndarray, "case c
             f"{what}: return a score for each class of each case."
         )
     return scores
+
+
+ALL = "all"
+RISK_NAMES = ("low", "medium", "high")
+EDGES = (0.5, 0.8, 0.95)  #: between the bins of a classifier's certainty
+CERTAINTY_NAMES = ("below 0.5", "0.5 to 0.8", "0.8 to 0.95", "from 0.95")
+
+Names = Shaped[np.ndarray, " case"]
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """Rule that assigns cases to groups."""
+
+    names: tuple[str, ...]  #: of all groups, in order; of a user's function, those of the calibration cases
+    #: from a classifier's predictions (case, class) to the group of each case; None if groups are given as a column
+    function: Callable[[np.ndarray], Names] | None = None
+
+    def of(self, values: Float[np.ndarray, "case class"], column: Names | None = None) -> Int[np.ndarray, " case"]:
+        """Position of the group of each case, by a classifier's predictions or by the column; refuses other groups."""
+        groups = column if self.function is None else self.function(values)
+        assert groups is not None
+        position = pd.Index(list(self.names), dtype=object).get_indexer(pd.Index(np.asarray(groups, object)))
+        for row in np.flatnonzero(position < 0)[:1]:
+            raise ArgumentError(
+                f"row {row + 1} belongs to the group {str(groups[row])!r}, of which there was no case to calibrate on "
+                f"(groups are {some(self.names)}): put it into one of these."
+            )
+        return position
+
+
+def parse_groups(
+    by: Any,
+    annotations: Annotations,
+    risks: Int[np.ndarray, " class"] | None,
+    predictions: Sequence[Float[np.ndarray, "case class"]],
+) -> tuple[Grouping, Names | None]:
+    """Rule by which cases fall into groups, checked, and the column of groups if they are given as one."""
+    if by is None:
+        return Grouping((ALL,), _all), None
+    if isinstance(by, str):
+        if by not in ("risk", "certainty"):
+            raise ArgumentError(
+                f'by must be "risk", "certainty", a column or a function, but {by!r} was given: choose one.'
+            )
+        if by == "certainty":
+            return Grouping(CERTAINTY_NAMES, _by_certainty), None
+        if risks is None:
+            raise ArgumentError('by="risk" needs the risk of each class, but none were given: add risks=….')
+        levels = tuple(RISK_NAMES[level] for level in sorted(set(risks.tolist())))
+        return Grouping(levels, partial(_by_risk, risks)), None
+    if callable(by):
+        function = partial(_by_function, by)
+        names = {name for values in predictions for name in function(values).tolist()}
+        return Grouping(tuple(sorted(names)), function), None
+    column = check_clusters(by, annotations.cases, "group")
+    return Grouping(tuple(sorted(set(column.tolist())))), column
+
+
+def _all(values: Float[np.ndarray, "case class"]) -> Names:
+    return np.full(len(values), ALL, object)
+
+
+def _by_risk(risks: Int[np.ndarray, " class"], values: Float[np.ndarray, "case class"]) -> Names:
+    return np.array(RISK_NAMES, object)[risks[np.argmax(values, axis=1)]]
+
+
+def _by_certainty(values: Float[np.ndarray, "case class"]) -> Names:
+    values = np.asarray(values, float)
+    check_probabilities(values, 'by="certainty"')
+    return np.array(CERTAINTY_NAMES, object)[np.searchsorted(EDGES, values.max(axis=1), side="right")]
+
+
+def _by_function(function: Callable[[Any], Any], values: Float[np.ndarray, "case class"]) -> Names:
+    return check_clusters(function(np.asarray(values)), np.arange(len(values)).astype(str), "group")

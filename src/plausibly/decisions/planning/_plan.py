@@ -18,11 +18,19 @@ from plausibly.base.errors import ArgumentError, show
 from plausibly.data.annotations import Annotations
 from plausibly.data.predictions import Marked
 from plausibly.decisions.planning._annotators import parse_annotators, usual_length
-from plausibly.decisions.planning._dirichlet import Dirichlets, with_closed_forms
 from plausibly.decisions.planning._forecast import forecast, what_is_known
 from plausibly.decisions.planning._result import Plan
 from plausibly.decisions.planning._values import Source, Values, ask, value
-from plausibly.decisions.planning._worth import Worth, choose, goal_rows, removed_at_random, rows_by_draw, table_of
+from plausibly.decisions.planning._worth import (
+    Dirichlets,
+    Worth,
+    choose,
+    goal_rows,
+    removed_at_random,
+    rows_by_draw,
+    table_of,
+    with_closed_forms,
+)
 from plausibly.decisions.planning.advice import advise, noise_of
 from plausibly.evaluation.evidence import spread
 from plausibly.evaluation.metrics import Metrics
