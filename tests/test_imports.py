@@ -37,7 +37,7 @@ app(standalone_mode=False)
 def test_the_package_alone_imports_nothing_slow_and_finds_all_names():
     assert imported("import plausibly; plausibly.__version__; dir(plausibly); plausibly.plots") == set()
     names = "report, plausibly.audit, plausibly.agreement.agreement"
-    code = "import plausibly.app.report._page, plausibly.data.audit._audit, plausibly.agreement.chance._agreement"
+    code = "import plausibly.app.report._sweep, plausibly.data.audit._audit, plausibly.agreement.chance._agreement"
     assert python(f"{code}\nprint(*map(callable, [plausibly.{names}]))").split() == ["True"] * 3
     with pytest.raises(AttributeError, match=r"no attribute 'aggregat': did you mean 'aggregate'\?"):
         _ = plausibly.aggregat

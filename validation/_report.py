@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from plausibly.app.plots.style import COLOURS, GREY
-from plausibly.app.report._figures import to_uri
+from plausibly.app.report._exhibits import to_uri
 from validation._ranks import band
 from validation._result import RATE, Result, Settings, Verdict
 

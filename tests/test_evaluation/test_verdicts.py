@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import plausibly as pb
-from plausibly.app.report import headline_of_labels
+from plausibly.app.report.of_labels import headline_of_labels
 from plausibly.evaluation.verdicts import at_other_cut_offs, for_whom
 from tests.test_app.test_cli.run import succeed
 

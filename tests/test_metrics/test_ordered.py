@@ -6,7 +6,7 @@ import pytest
 from sklearn import metrics as sk
 
 import plausibly as pb
-from plausibly.app.report._summary import sentences
+from plausibly.app.report.label_metrics import of_classes
 from plausibly.base.errors import ArgumentError, DistanceError, PlausiblyWarning
 from plausibly.metrics import within_one
 from tests.test_app.test_cli.run import plausibly
@@ -95,9 +95,8 @@ def test_a_sweep_takes_scores_as_grades():
         progress=False,
     )  # fmt: skip
     assert list(dict.fromkeys(swept.metrics["metric"])) == ["top1_accuracy", *ORDERED, "ranked_probability_score"]
-    of_grades = [sentence for sentence in sentences(swept) if "share within one grade" in sentence]
-    assert of_grades
-    assert of_grades[0].startswith("Against what ")
+    tables = [table for shown in of_classes(swept)[1] if isinstance(shown, dict) for table in shown.values()]
+    assert any("share within one grade" in table.get("metric", pd.Series()).tolist() for table in tables)
 
 
 @pytest.fixture

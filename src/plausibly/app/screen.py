@@ -6,9 +6,10 @@ lines leave.
 """
 
 import html
+import re
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from rich.cells import cell_len
@@ -21,6 +22,7 @@ _NOTES = 4
 _FEWEST, _LEAST = 4, 6  # rows of a table, and characters of a name
 _LONGEST = 60  # characters of a word in a sentence, so that options stay whole
 _GAP = "  "
+_FILE = re.compile(r"[^/\\]\.\w{2,5}$")  # end of the name of a file
 
 
 class Table(NamedTuple):
@@ -57,6 +59,17 @@ def with_interval(mean: float, lower: float = np.nan, upper: float = np.nan, mis
     return missing if np.isnan(mean) else f"{mean:z.3f}{interval}"
 
 
+def over_groups(by: str, what: str, table: "pd.DataFrame", value: str) -> Iterator[str]:
+    """Say between which values a number lies over groups, from rows with ``group`` and perhaps ``n_cases``."""
+    known = table.dropna(subset=value)
+    if len(known):
+        ends = []
+        for row in known.loc[[known[value].idxmin(), known[value].idxmax()]].to_dict("records"):
+            cases = f", {row['n_cases']:,} cases" if "n_cases" in row else ""
+            ends.append(f"{row[value]:.2f} ({row['group']}{cases})")
+        yield f"By {by}, {what} goes from {ends[0]} to {ends[1]}: groups.csv has the rest."
+
+
 class Screen(NamedTuple):
     """What a result has to say, in the order in which it is read."""
 
@@ -64,6 +77,7 @@ class Screen(NamedTuple):
     table: Table | None = None
     notes: Sequence[str] = ()  #: what limits the verdict and what to do, the worst first
     more: str = ""  #: file with all rows
+    figures: Any = ()  #: by their captions, as functions that draw them, for a page
 
     def _repr_html_(self) -> str:
         """The same in a notebook."""
@@ -145,6 +159,22 @@ def middle(text: str, longest: int) -> str:
         return text
     half = (longest - 1) // 2
     return f"{text[: longest - 1 - half]}…{text[len(text) - half :] if half else ''}"
+
+
+def short_names(cases: Sequence[str]) -> list[str]:
+    """Names of cases: files without the folders that all are in, and what is longer shortened in its middle.
+
+    Examples
+    --------
+    >>> short_names(["data/skin/a/1.png", "data/skin/b/2.png"]), short_names(["p/1", "p/2"])
+    (['a/1.png', 'b/2.png'], ['p/1', 'p/2'])
+    """
+    names, shared = list(map(str, cases)), 0
+    if names and all(map(_FILE.search, names)):
+        first, last = min(names), max(names)
+        same = next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))
+        shared = max(first.rfind(slash, 0, same) for slash in "/\\") + 1
+    return [middle(name[shared:], _LONGEST) for name in names]
 
 
 def _table(table: Table, width: int, most: int, where: str) -> Iterator[str]:

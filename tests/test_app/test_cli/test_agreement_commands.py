@@ -130,8 +130,9 @@ def test_answers_that_look_at_no_case_meet_no_requirement(data, tmp_path):
     assert result.exit_code == 3
     assert "These annotators cannot tell whether m can stand in for one of them" in " ".join(result.stdout.split())
     page = (tmp_path / "out" / "judge.html").read_text()
-    assert page.count(">cannot tell<") == 2
+    assert page.count(">cannot tell<") == 4  # in short, and with all evidence
     assert "best constant answer" in page
+    assert "Not passed: 1 of 1 requirements not met" in page.split(">In short<")[0]
     assert "--require names questions, closeness" in refuse("judge", *words, "--require", "5").output
     words = [data / "labels.csv", "--predictions", f"A={data / '0.9.csv'}", "--model", "none", "--replicates", 100]
     asked = succeed("judge", *words, "--require", "closeness,2").stdout

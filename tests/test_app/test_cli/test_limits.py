@@ -69,7 +69,7 @@ def test_one_label_a_case_is_reported_by_agreement_bounds_and_what_is_assumed(fo
     assert "top1_accuracy" in metrics.iloc[1]  # as published
     found, screen, _ = evaluated(folder, "one", monkeypatch, "--prior-kappa", 3, classifiers="A")
     assert "is what you assumed by --prior-kappa" in found.output
-    assert "class that most experts would name in" in screen
+    assert "accuracy: against what most experts would name" in screen
     assert "may be anything" not in screen
 
 
@@ -106,7 +106,7 @@ def test_fresh_labels_are_compared_with_the_old_ones_or_refused(folder, monkeypa
 def test_who_has_seen_the_labels_has_no_accuracy_in_the_headline(folder, monkeypatch):
     found, screen, _ = evaluated(folder, "three", monkeypatch)
     assert "B agrees with more labels than is possible" in found.output
-    assert "accuracy is not stated: B may have seen these labels" in screen
+    assert "ccuracy is not stated of B, which may have seen these labels" in screen
     assert "B's first choice" not in screen
     told = found.output + screen
     assert "leave B out, write --annotations-only, or collect fresh labels" in told

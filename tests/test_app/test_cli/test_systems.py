@@ -172,5 +172,5 @@ def test_what_is_not_alike_is_said_first(tmp_path):
     assert result.output.count(words) == 1
     assert "Which system is best cannot be told: these were not judged alike. " in result.output
     page = (tmp_path / "out" / "systems.html").read_text()
-    assert 0 < page.index("were rated by different people") < page.index('class="verdict"')
+    assert 0 < page.index("were rated by different people") < page.index('id="details"')
     assert pd.read_csv(tmp_path / "out" / "ranking.csv")["p_best"].isna().all()

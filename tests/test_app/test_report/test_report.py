@@ -5,6 +5,7 @@ import hashlib
 import json
 import re
 from dataclasses import replace
+from html import unescape
 from io import StringIO
 from itertools import pairwise
 from types import SimpleNamespace
@@ -22,10 +23,11 @@ from plausibly.aggregation.sweeps import Sweep
 from plausibly.app.report import headline, render
 from plausibly.app.report._by_group import what_cases_share
 from plausibly.app.report._cases import undecided
-from plausibly.app.report._extras import extras
-from plausibly.app.report._page import references
-from plausibly.app.report._summary import attainable, next_steps, sentences
-from plausibly.app.report.tables import SAME_AS_ACCURACY
+from plausibly.app.report._exhibits import exhibits
+from plausibly.app.report._summary import attainable, next_steps
+from plausibly.app.report._sweep import references
+from plausibly.app.report.first import of_sweep
+from plausibly.app.report.tables import ENDS, SAME_AS_ACCURACY, TOTAL, value_and_interval
 from plausibly.base.errors import ArgumentError, FileError
 from plausibly.evaluation.verdicts import short_shares
 from tests import worlds
@@ -33,15 +35,6 @@ from tests.test_app.test_report.page import Page, leave_out_figures, without_fig
 from tests.worlds import EVIL
 
 NUMBERS = ["mean", "sd", "lower", "upper", "best", "worst", "point", "total_lower", "total_upper", "sampling_sd"]
-
-
-def interval_of(row, prefix=""):
-    """A cell with the total interval and that of these cases, or only the mean of a point estimate."""
-    found = {name: f"{row[prefix + name]:.3f}" for name in ("mean", "total_lower", "total_upper", "lower", "upper")}
-    if np.isnan(row[f"{prefix}sd"]):
-        return found["mean"]
-    total = f"[{found['total_lower']}, {found['total_upper']}]"
-    return f"{found['mean']} {total} these cases [{found['lower']}, {found['upper']}]"
 
 
 def test_what_cases_share_is_shown_once_for_each_model():
@@ -62,7 +55,7 @@ def test_what_cases_share_is_shown_once_for_each_model():
     ]
     plain = SimpleNamespace(label="plain", model="plain", shared={})
     models = {"skene": [skene], "p": population, "plain": [plain]}
-    shown = extras(what_cases_share(SimpleNamespace(models=models)))
+    shown = exhibits(what_cases_share(SimpleNamespace(models=models)))
     tables = {extra.caption: extra.rows for extra in shown if extra.rows}
     assert list(tables) == [
         "Accuracy of annotators, skene",
@@ -93,33 +86,40 @@ def page(text):
 
 
 def test_metrics_headline_and_strata_are_those_of_the_sweep(swept, page):
-    rows = page.tables["metrics"][1:]
     expected = swept.metrics[~swept.metrics["metric"].isin(SAME_AS_ACCURACY)]
-    assert len(rows) == len(expected) > 0
-    for cells, (_, row) in zip(rows, expected.iterrows(), strict=True):
-        assert cells[0] == row["classifier"]
-        assert cells[1] == row["model"]
-        assert cells[2] == ("" if np.isnan(row["reliability"]) else f"{row['reliability']:g}")
-        assert cells[4:] == ["" if np.isnan(row[name]) else f"{row[name]:.4f}" for name in NUMBERS]
-    rows = [row[-7:] for row in page.tables["headline"][1:]]
-    table = headline(swept)
+    for name in swept.classifiers:
+        heading, *rows = page.table(f"All metrics of {name}")
+        own = expected[expected["classifier"] == name]
+        assert len(rows) == len(own) > 0
+        places = [heading.index(number.replace("_", " ")) for number in NUMBERS]
+        for cells, (_, row) in zip(rows, own.iterrows(), strict=True):
+            assert cells[0] == row["model"]
+            assert cells[1] == ("" if np.isnan(row["reliability"]) else f"{row['reliability']:g}")
+            for at, number in zip(places, NUMBERS, strict=True):
+                assert (
+                    cells[at] == ""
+                    if np.isnan(row[number])
+                    else float(cells[at]) == pytest.approx(row[number], abs=6e-4)
+                )
+    rows, table = page.table("Accuracy with")[1:], headline(swept)
     assert len(rows) == 3 * 2
     for cells, row in zip(rows, table.to_dict("records"), strict=True):
-        top1, top3 = (interval_of(row, f"top{k}_accuracy_") for k in (1, 3))
+        told = [row["run"], row["classifier"]]
+        for k in (1, 3):
+            numbers = {name: row[f"top{k}_accuracy_{name}"] for name in ("mean", *TOTAL[1:], *ENDS[1:], "voted")}
+            told += [value_and_interval(*(numbers[name] for name in names)) for names in (TOTAL, ENDS)]
+            told.append(f"{numbers['voted']:.3f}")
         shares = [[row[kind + name] for name in ("better", "equal", "worse")] for kind in ("", "total_")]
-        last = [short_shares(three) for three in shares]
-        voted = [f"{row['top1_accuracy_voted']:.3f}", f"{row['top3_accuracy_voted']:.3f}"]
-        assert cells == [row["classifier"], top1, voted[0], top3, voted[1], *last]
-    by_run = {row[0]: row[1:] for row in page.tables["certainty"][1:]}
+        assert cells == [*told, *map(short_shares, shares)]
+    by_run = {row[0]: row[1:] for row in page.table("Certainty of the annotations")[1:]}
     for run in swept.runs:
         means = [float(run.results[f"annotation_certainty_{size}"].mean()) for size in (1, 2)]
         assert by_run[run.label][:2] == [f"{mean:.3f}" for mean in means]
-    header, cases, _, first, _ = page.tables["strata"]
-    few = header.index("2 or 3 annotators")
-    assert cases[few] == "8 (few)"
-    assert "4 or more" not in header
+    strata = {row[0]: row[1:] for row in page.table("Top-1 accuracy by certainty")[1:]}
+    assert strata["2 or 3 annotators"][0] == "8 (few)"
+    assert "4 or more annotators" not in strata
     by_case = swept.runs[1].results["top1_accuracy_by_case"].sel(classifier="A").values
-    assert first[few] == f"{by_case.mean():.3f}"
+    assert strata["2 or 3 annotators"][2] == f"{by_case.mean():.3f}"
 
 
 def test_nothing_is_fetched_and_no_labels_are_said_to_help(text, page):
@@ -165,37 +165,26 @@ def test_the_headline_and_its_words_compare_the_best(swept):
     for name in SAME_AS_ACCURACY:
         smaller = results[name].attrs["better"] == "smaller"
         np.testing.assert_allclose(results[name], 1 - accuracy if smaller else accuracy, atol=1e-6)
-    told = list(sentences(swept))
     row = table[table["run"] == "prirn@30"].iloc[0]
-    best = " ".join(told)
-    assert f"{row['classifier']}'s first choice" in best
-    assert "the highest share of 2 classifiers" in best
-    assert f"{100 * row['top1_accuracy_mean']:.1f} %" in best
-    lower, upper = (row[f"top1_accuracy_total_{end}"] for end in ("lower", "upper"))
-    assert f"{100 * lower:.1f} to {100 * upper:.1f} % on new cases like these" in best
-    assert re.search(rf"majority vote.* accuracy is {100 * row['top1_accuracy_voted']:.1f} %", best)
-    here, elsewhere = (100 * row[f"top1_accuracy_{column}"] for column in ("sd", "sampling_sd"))
-    noise = f"{here:.2g} points, the sampling of cases for {elsewhere:.2g}"
-    assert f"The annotations account for a standard deviation of {noise}." in best
     most = 100 * float(swept.runs[1].results["annotation_certainty_1"].mean())
     assert f"{most:.1f} %" in attainable(swept, swept.runs[1])
     assert row["top1_accuracy_mean"] * 100 <= most
 
 
-def test_what_was_done_is_said_escaped_and_complete(text, page, swept):
+def test_what_was_done_is_said_escaped_and_complete(text, page):
     assert text.count("<script") == 1  # ours
     assert "<b>" not in text
     assert "B &amp; &lt;b&gt;" in text
-    assert ["Annotations", EVIL] in page.tables["sources"]
-    settings = {row[0]: row[1:] for row in page.tables["settings"][1:]}
+    settings = {row[0]: row[1:] for row in page.table("Models and their settings")[1:]}
     assert settings["prirn"][:2] == ["10, 30", "exact"]
     assert "draws = 20" in settings["prirn"][2]
     assert settings["irn"][:2] == ["none", "point"]
-    data = dict(page.tables["facts"]) | dict(page.tables["sources"][1:])
-    assert data["Cases"] == "8"
-    assert data["Annotations"].startswith("22, 2 to 3 per case")
-    assert data["Seed"] == "2"
-    assert f"plausibly {pb.__version__}" in data["Versions"]
+    data = dict(page.table("Data and settings"))
+    assert data["file of annotations"] == EVIL
+    assert data["cases"] == "8"
+    assert data["annotations"].startswith("22, 2 to 3 per case")
+    assert data["seed"] == "2"
+    assert f"plausibly {pb.__version__}" in data["versions"]
     ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
     assert len(ids) == len(set(ids))
     wanted = [attrs["href"][1:] for tag, attrs in page.tags if tag == "a"]
@@ -208,9 +197,9 @@ def test_what_was_done_is_said_escaped_and_complete(text, page, swept):
     assert all(attrs.get("scope") for tag, attrs in page.tags if tag == "th")
     tags = [tag for tag, _ in page.tags]
     assert tags.count("table") == tags.count("caption")
-    # Panels, confusion matrices, ambiguity, certainty, 2 metrics and all others by reliability, 2 rankings,
+    # In short, panels, confusion matrices, ambiguity, certainty, 2 metrics and all others by reliability, 2 rankings,
     # 2 histograms, 2 comparisons, cases.
-    assert tags.count("figure") == tags.count("figcaption") == 1 + 1 + 2 + 3 + 2 + 2 + 2 + 1
+    assert tags.count("figure") == tags.count("figcaption") == 1 + 1 + 1 + 2 + 3 + 2 + 2 + 2 + 1
     assert all(attrs["alt"] for tag, attrs in page.tags if tag == "img")
 
 
@@ -218,14 +207,13 @@ def test_what_was_done_is_said_escaped_and_complete(text, page, swept):
 def test_other_letters_and_twenty_classifiers_are_shown():
     annotations = pb.Annotations.from_labels([["痣", "湿疹"], ["痣"]], cases=["病例", "另一个"])
     text = render(pb.sweep(annotations, {"模型": np.array([[0.3, 0.7]] * 2)}, {"irn": None}, k=1, progress=False))
-    assert '<td class="text">模型</td>' in text
+    assert ">模型</th>" in text
     rng = np.random.default_rng(0)
     given = {f"classifier number {i}": rng.random((8, 3)) for i in range(20)}
     annotations = pb.Annotations.from_labels([["a", "b"], ["c"]] * 4)
     text = render(pb.sweep(annotations, given, {"irn": None}, k=1, metrics={}, progress=False))
     assert len(text.encode()) < 5e6
-    assert {row[-5] for row in Page(text).tables["headline"][1:]} == set(given)
-    assert "Choices of the 20 classifiers" in text
+    assert {row[1] for row in Page(text).table("Accuracy with")[1:]} == set(given)
 
 
 def with_chains(swept, failed):
@@ -244,15 +232,15 @@ def with_chains(swept, failed):
 def test_cases_that_did_not_converge_are_listed_in_the_same_text(plain):
     text = without_figures(with_chains(plain, [1]))
     page = Page(text)
-    assert page.tables["failed"][1:] == [
+    assert page.table("Cases that did not")[1:] == [
         [EVIL, "irn", "1.250", "12", "34", "7", "R-hat, bulk ESS, tail ESS, divergences"]
     ]
-    assert page.tables["convergence"][1:] == [["irn", "1.250", "1.025", "12", "34", "7", "", "1"]]
+    assert page.table("Worst value")[1:] == [["irn", "1.250", "1.025", "12", "34", "7", "", "1"]]
     assert [attrs["class"] for tag, attrs in page.tags if attrs.get("id") == "verdict"] == ["verdict bad"]
     page = Page(without_figures(with_chains(plain, [])))
-    assert "failed" not in page.tables
-    assert page.tables["convergence"][1:] == [["irn", "1.001", "1.010", "1,500", "1,600", "0", "", "0"]]
-    assert page.tables["headline"][1][-1] == ""
+    assert "Cases that did not converge" not in page.tables
+    assert page.table("Worst value")[1:] == [["irn", "1.001", "1.010", "1,500", "1,600", "0", "", "0"]]
+    assert page.table("Accuracy with")[1][-1] == ""
     assert pd.isna(headline(plain)[["better", "equal", "worse"]]).all(axis=None)
     assert without_figures(with_chains(plain, [1])) == text
 
@@ -263,44 +251,39 @@ def test_without_classifiers_or_sizes_there_is_still_certainty():
     swept = pb.sweep(annotations, {}, {"irn": None}, progress=False)
     text = without_figures(swept)
     page = Page(text)
-    assert page.tables.keys().isdisjoint({"headline", "convergence"})
-    assert not any(f'id="{name}"' in text for name in ("comparison", "checks", "sensitivity", "audit"))
-    assert len(page.tables["certainty"]) == 2
+    assert not any(f'id="{name}"' in text for name in ("result", "strata", "comparison", "checks", "audit"))
+    assert len(page.table("Certainty of the annotations")) == 2
     assert headline(swept)["run"].tolist() == ["irn"]
     swept = pb.sweep(annotations, {"A": [[0.2, 0.8]] * 2}, {"irn": None}, k=1, sizes=[2], progress=False)
     text = without_figures(swept)
-    assert Page(text).tables["certainty"] == [["Model@reliability", "Top-2 certainty"], ["irn", "1.000"]]
+    assert Page(text).table("Certainty of the annotations") == [["model", "top-2 certainty"], ["irn", "1.000"]]
     assert 'id="strata"' not in text
 
 
-def test_undecided_cases_have_the_classes_and_certainty_of_the_evaluation(swept, text, page):
+def test_undecided_cases_have_the_classes_and_certainty_of_the_evaluation(swept, page):
     run, case = swept.runs[1], f"{EVIL} 7"
     assert str(run.excerpt["observed_data"]["case"].values[0]) == case
-    assert '<h3 id="case-1">Case &lt;script&gt;' in text
-    plausible = next(rows for name, rows in page.tables.items() if name.startswith("unnamed"))
+    table = undecided(swept, run)
+    first = table.iloc[0]
+    assert list(first) == page.table("The least certain cases")[1]
     certainty = float(run.results["annotation_certainty_1"].sel(case=case))
-    assert plausible[1][0] == "c & d"
-    assert plausible[1][2] == f"{100 * certainty:.0f} %"
-    assert "2 annotators:</span> c &amp; d" in text
+    assert float(first["certainty"]) == pytest.approx(certainty, abs=0.006)
+    assert re.match(rf"c & d 0\.\d\d \({100 * certainty:.0f} %\), ", first["plausible classes"])
+    assert "2 annotators: c & d" in first["annotations"]
     choices = run.choices.sel(classifier="A", case=case).values.tolist()
     assert len(choices) == 3
-    told = next(rows for rows in page.tables.values() if rows and rows[0] == ["Classifier", "Best first"])
-    assert all(name in told[1][1] for name in choices)
-    run = swept.runs[1]
-    certainty = run.results["annotation_certainty_1"]
-    for case in undecided(swept, run):
-        assert case.certainty == pytest.approx(float(certainty.sel(case=case.name)), abs=1e-6)
-        assert case.certainty == pytest.approx(max(first for _, _, first in case.classes), abs=1e-6)
-        assert sum(mean for _, mean, _ in case.classes) == pytest.approx(1, abs=1e-5)
-    name, last = f"{EVIL} 7", run.results["case"].size - 1
-    card = next(case for case in undecided(swept, run) if case.name == name)
-    assert card.classes[0][0] == run.results["top_class"].values[last]
-    for label, mean, _ in card.classes:
+    assert first["choices of A"] == ", ".join(choices)
+    for row in table.to_dict("records"):
+        told = re.findall(r"[01]\.\d\d(?= \()", row["plausible classes"])
+        assert sum(map(float, told)) == pytest.approx(1, abs=0.02)
+        shares = re.findall(r"\((\d+) %\)", row["plausible classes"])
+        assert max(map(float, shares)) / 100 == pytest.approx(float(row["certainty"]), abs=0.011)
+    last = run.results["case"].size - 1
+    for label in worlds.MARKED[::2]:
         top = run.results["top_class"].values.copy()
-        top[last] = label if label in worlds.MARKED else "(remainder)"
+        top[last] = label
         changed = replace(run, results=run.results.assign_coords(top_class=("case", top)))
-        card = next(case for case in undecided(swept, changed) if case.name == name)
-        assert card.classes[0][:2] == (label, mean)
+        assert undecided(swept, changed)["plausible classes"].iloc[0].startswith(label)
 
 
 @pytest.fixture(scope="module")
@@ -357,21 +340,27 @@ def full(plain, planned):
 
 
 def test_audits_and_other_results_have_sections(full):
-    assert Page(full).tables["audit"][1:] == [["lone cases", "3", "12", "'p', <b>q</b>", EVIL]]
+    page = Page(full)
+    assert page.table("Possible problems")[1:] == [["lone cases", "3", "12", "'p', <b>q</b>", EVIL]]
     assert "Checks without findings: repeats." in full
     assert full.count("<script") == 1
-    page = Page(full)
-    assert page.tables["comparison-2"] == [["model", "elpd", "warning", "note"], [EVIL, "-1,234.500", "yes", ""]]
-    assert len(page.tables["sensitivity-1"]) == 4
+    table = [["model", "elpd", "warning", "note"], [EVIL, "-1,234.500", "yes", ""]]
+    assert table in page.tables.values()
+    assert len(page.table("Shifts")) == 4
     assert "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt; is best." in full
     assert "<figcaption>How they differ</figcaption>" in full
     assert all(f'id="{name}"' in full for name in ("comparison", "checks", "sensitivity"))
-    assert extras(pd.DataFrame({"x": range(500)}))[0].left_out == 300
+    assert exhibits(pd.DataFrame({"x": range(500)}))[0].left_out == 300
     assert "300 more rows are left out" in full
 
 
-def test_planned_cases_are_a_file_within_the_page_and_requirements_are_listed(full, planned):
-    assert '<h2 id="requirements">Requirements</h2>\n<ul>\n<li>&lt;script&gt;' in full
+def test_the_decision_is_the_first_line_and_planned_cases_are_a_file_within_the_page(full, plain, planned):
+    assert full.index("Passed: all requirements are met</h2>") < full.index(">In short<")
+    assert "<li>&lt;script&gt;" in full.split(">In short<")[0]
+    told = ["A: P(AUROC >= 0.9) = 0.3, below the 0.95 required: not met", "B: met"]
+    failed = without_figures(plain, requirements=told)
+    assert "Not passed: 1 of 2 requirements not met</h2>" in failed.split(">In short<")[0]
+    assert '<section class="verdict bad"' in failed
     (link,) = (tag for _, tag in Page(full).tags if tag.get("download") == "plan.csv")
     kind, _, text = link["href"].partition(",")
     assert kind == "data:text/csv;charset=utf-8"
@@ -380,13 +369,28 @@ def test_planned_cases_are_a_file_within_the_page_and_requirements_are_listed(fu
     )
 
 
+def test_in_short_is_what_the_terminal_shows(swept, page, text):
+    screen = of_sweep(swept)
+    short = unescape(re.sub("<[^>]+>", "", text[text.index(">In short<") :]))
+    assert screen.headline in short
+    assert all(note in short for note in screen.notes)
+    rows = [[*map(str, row)] for row in (*screen.table.rows, *screen.table.foot)]
+    assert page.table(screen.table.title)[1:] == rows
+    assert short.index(screen.headline) < short.index(screen.notes[0]) < short.index("How to read these numbers")
+
+
+def test_files_as_cases_lose_the_folders_that_they_share():
+    (table,) = exhibits(pd.DataFrame({"case": ["data/skin/a/1.png", "data/skin/b/2.png"], "path": ["data/x.png"] * 2}))
+    assert table.rows == (("a/1.png", "data/x.png"), ("b/2.png", "data/x.png"))
+
+
 def test_what_cannot_be_written_or_shown_is_refused(plain, tmp_path, monkeypatch):
     with pytest.raises(ArgumentError, match="an audit is a table with the columns check, count, of, examples, meaning"):
         render(plain, audit=AUDIT.drop(columns="of"))
     with pytest.raises(ArgumentError, match="but a list was given"):
         render(plain, audit=[1])
     with pytest.raises(ArgumentError, match="the report takes sentences, data frames, figures"):
-        extras({"a": 7})
+        exhibits({"a": 7})
     leave_out_figures(monkeypatch)
     with pytest.raises(FileError, match="cannot be written"):
         pb.report(plain, tmp_path)
@@ -404,7 +408,7 @@ def test_what_cannot_be_written_or_shown_is_refused(plain, tmp_path, monkeypatch
     ],
 )
 def test_what_can_be_shown(thing, kinds):
-    assert [next(k for k in ("text", "panel", "columns") if getattr(e, k)) for e in extras(thing)] == kinds
+    assert [next(k for k in ("text", "panels", "columns") if getattr(e, k)) for e in exhibits(thing)] == kinds
 
 
 def test_results_of_the_package_bring_their_words_and_figures():
@@ -415,11 +419,11 @@ def test_results_of_the_package_bring_their_words_and_figures():
     checked = pb.predictive_check(posterior, replicates=20, progress=False)
     shifted = pb.prior_sensitivity(annotations, {}, {"irn": None}, progress=False)
     for result, words in ((compared, [compared.verdict()]), (checked, [checked.verdict()]), (shifted, [])):
-        found = extras(result)
+        found = exhibits(result)
         assert [extra.text for extra in found if extra.text] == words
-        assert sum(bool(extra.panel) for extra in found) == 1
+        assert sum(bool(extra.panels) for extra in found) == 1
         assert found[-1].columns
-    assert len(extras(checked)[-1].rows) == len(checked.table)
+    assert len(exhibits(checked)[-1].rows) == len(checked.table)
     assert pyplot.get_fignums() == before
 
 
@@ -447,6 +451,5 @@ def test_annotators_are_counted_only_if_it_is_known_who_they_are(named):
     swept = pb.sweep(annotations, {}, {"irn": None}, progress=False)
     text = without_figures(swept, {})
     assert not any(f'id="{name}"' in text for name in ("classes", "clear"))
-    facts = dict(row for row in Page(text).tables["facts"] if len(row) == 2)
-    found = {name.lower(): value for name, value in facts.items()}["annotators"]
+    found = dict(Page(text).table("Data and settings"))["annotators"]
     assert found == "3" if named else found.startswith("unknown")

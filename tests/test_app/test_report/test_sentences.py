@@ -11,9 +11,10 @@ from scipy import stats
 
 import plausibly as pb
 from plausibly.app.report._ambiguity import FirstChoices, stay_open
-from plausibly.app.report._summary import _judged_by, agreement, attainable, next_steps, prior_notes, sentences
+from plausibly.app.report._summary import _judged_by, attainable, certainty_in_words, next_steps, prior_notes
 from plausibly.app.report._summary import freed_shape as freed_of
-from plausibly.app.report.panels import agreement_in_words
+from plausibly.app.report.first import of_sweep
+from plausibly.app.report.panels import agreement_sentence, constant_in_words, of_panels
 from plausibly.app.report.tables import convergence_table, lead
 from plausibly.posterior.diagnostics.verdicts import failures
 from plausibly.posterior.says import are_shares, learns
@@ -24,9 +25,21 @@ QUIET = {"progress": False}
 FAST = {"draws": 50, "k": 1} | QUIET
 
 
+def short(swept):
+    """What is said first, and what limits it."""
+    screen = of_sweep(swept)
+    return " ".join([screen.headline, *screen.notes])
+
+
 def whole(swept):
-    """All sentences of a summary."""
-    return " ".join([*sentences(swept), *next_steps(swept), attainable(swept, lead(swept))])
+    """All sentences about a sweep."""
+    said = short(swept), certainty_in_words(swept, lead(swept)), *next_steps(swept), attainable(swept, lead(swept))
+    return " ".join(said)
+
+
+def agreement(panels, name):
+    """The sentence on a classifier beside experts."""
+    return agreement_sentence(panels, of_panels(panels, [name]), name)
 
 
 def test_a_model_that_does_not_learn_asks_for_no_labels_and_is_bounded_by_counting():
@@ -98,30 +111,21 @@ def settings():
     return pb.sweep(annotations, predictions, {"dirichlet-categorical": [1, 10], "prirn": [10]}, **FAST)
 
 
-def test_the_headline_says_what_it_depends_on_and_counts_ties(settings):
-    said = " ".join(sentences(settings))
-    means = [100 * float(run.results["top1_accuracy"].sel(classifier="A").mean()) for run in settings.runs]
-    assert f"{min(means):.1f} %" in said
-    assert f"{max(means):.1f} %" in said
-    assert lead(settings).label in said
-    assert "these annotations alone" in said
-    assert re.search(r"majority vote \(1 case tied", whole(settings))
-    said = next(one for one in sentences(settings) if one.startswith("At reliability 1,"))
+def test_the_headline_says_how_experts_agree_and_certainty_is_of_every_reliability(settings):
     other = int((settings.runs[1].results["annotation_certainty_1"] >= 0.95).sum())
-    assert f"({other} at 10)" in said
+    assert f"({other} at 10)" in certainty_in_words(settings, lead(settings))
     # Both annotations of A's choice: two of three in 59 cases, one of two in the other.
-    first = next(sentences(settings))
-    assert f"agrees with one expert in {100 * (59 * 2 / 3 + 1 / 2) / 60:.1f} %" in first
-    assert f"experts agree with each other in {100 * (59 * 1 / 3 + 0) / 60:.1f} %" in first
-    told = list(agreement(settings, settings.classifiers))
-    assert [one.count("experts agree with each other") for one in told] == [1, 0]
+    said = agreement(settings.panels, "A")
+    assert said in of_sweep(settings).headline
+    assert f"with one expert in {100 * (59 * 2 / 3 + 1 / 2) / 60:.1f} %" in said
+    assert f"experts agree with each other in {100 * (59 * 1 / 3 + 0) / 60:.1f} %" in said
 
 
 @pytest.mark.parametrize(("labels", "noted"), [(["a", "b", "c"], True), (["a", "b", "c", "c"], False)])
 def test_a_prior_that_counts_as_much_as_the_labels_is_noted(labels, noted):
     """Three labels of three classes, and a uniform prior of three."""
     swept = pb.sweep(pb.Annotations.from_labels([labels]), {}, {"dirichlet-categorical": [1]}, **FAST)
-    said = [sentence for sentence in sentences(swept) if "in 1 of 1 case, the prior counts as much" in sentence]
+    said = [sentence for sentence in of_sweep(swept).notes if "in 1 of 1 case, the prior counts as much" in sentence]
     assert bool(said) == noted
 
 
@@ -146,9 +150,7 @@ def test_few_cases_and_point_estimates_are_marked():
     assert re.search(r"<td>\d+ \(few\)</td>", text)
     annotations = pb.Annotations.from_labels([["a", "a"], ["b", "a"]], classes=["a", "b"])
     swept = pb.sweep(annotations, {"A": [[0.9, 0.1]] * 2, "B": [[0.1, 0.9]] * 2}, {"majority-vote": None}, **QUIET)
-    said = list(sentences(swept))
-    assert all(said)
-    assert not any("always chose" in one for one in [*said, attainable(swept, lead(swept))])
+    assert "always chose" not in attainable(swept, lead(swept))
 
 
 def test_priors_are_named_and_not_to_be_trusted_more():
@@ -173,14 +175,11 @@ def test_a_posterior_that_knows_the_predictions_underrates_none_of_them():
     predictions = {"A": [[0.9, 0.1], [0.2, 0.8]] * 7 + [[0.4, 0.6], [0.2, 0.8]] * 3}
     models = {"known": {"model": "dirichlet-categorical", "class_prior": "predictions"}, "dirichlet-categorical": [1]}
     swept = pb.sweep(annotations, predictions, models, **FAST)
-    said = " ".join(sentences(swept))
+    said = short(swept)
     assert lead(swept).label == "known"
-    assert "annotations and predictions, A's first choice is the class that most experts would name" in said
     assert "how experts disagree within a case" in said
-    assert "By the annotations alone, it would be" in said
-    assert "settings run" not in said
     one_truth = pb.sweep(annotations, predictions, {"known": models["known"] | {"model": "common-confusion"}}, **FAST)
-    assert "err independently of each other" in " ".join(sentences(one_truth))
+    assert "err independently of each other" in short(one_truth)
     assert "scored too low" not in said
 
 
@@ -189,13 +188,10 @@ def test_agreement_with_panels_says_over_which_cases_it_is():
     labels = [["a", "a", "b"], ["b", "b", "b"], ["a", "a", None]] * 5
     annotations = pb.Annotations.from_labels(labels + [["a", "a", "b"], ["b", "b", "b"], ["b", "b", None]] * 5)
     scores = {"A": [[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]] * 10}
-    (said,) = agreement_in_words(pb.evaluation.panels(annotations, scores, most=3, seed=0), ["A"])
+    said = agreement(pb.evaluation.panels(annotations, scores, most=3, seed=0), "A")
     assert re.search(r"in 100.0 % of the 20 cases with 3 labels or more \(\d+ to 100\)", said)
-    assert "labels or more" not in next(
-        agreement_in_words(
-            pb.evaluation.panels(annotations.select(range(2)), scores | {"A": scores["A"][:2]}, most=3), ["A"]
-        )
-    )
+    two = pb.evaluation.panels(annotations.select(range(2)), scores | {"A": scores["A"][:2]}, most=3)
+    assert "labels or more" not in agreement(two, "A")
 
 
 def test_agreement_that_a_constant_reaches_is_said_to_tell_nothing():
@@ -207,29 +203,14 @@ def test_agreement_that_a_constant_reaches_is_said_to_tell_nothing():
     for said, told in ((labels, True), (np.arange(200)[:, None] % 2 * np.ones((1, 3), int), False)):
         annotations = pb.Annotations.from_labels(np.array(["benign", "malignant"])[said].tolist())
         panels = pb.evaluation.panels(annotations, scores, replicates=0)
-        (words,) = agreement_in_words(panels, ["never"])
-        assert ("Always naming 'benign' agrees with an expert in" in words) == told
+        assert ("Always naming 'benign' agrees with an expert in" in constant_in_words(panels)) == told
         share = max((said == 0).mean(), (said == 1).mean())
         assert panels["human_level"].attrs["constant_agreement"] == pytest.approx(share)
 
 
-@pytest.mark.slow
-def test_an_interval_on_new_cases_that_is_narrower_by_chance_is_explained():
-    random = np.random.default_rng(0)
-    annotations = pb.Annotations.from_labels(random.choice(["a", "b"], (30, 2)).tolist())
-    swept = pb.sweep(annotations, {"A": random.dirichlet([1, 1], 30)}, {"dirichlet-categorical": [1]}, **FAST)
-    run = lead(swept)
-    for factor, expected in ((0.9, True), (1.2, False)):
-        drawn = run.results["top1_accuracy"].values
-        values = drawn.mean() + factor * (drawn[:, np.arange(run.results.sizes["replicate"]) % 200] - drawn.mean())
-        results = run.results.assign(top1_accuracy_total=run.results["top1_accuracy_total"].copy(data=values))
-        one = replace(swept, runs=(replace(run, results=results),))
-        assert ("not the choice of cases, limit" in whole(one)) == expected
-
-
-def test_the_headline_says_how_far_it_depends_on_the_shape_of_disagreement():
+def test_a_note_says_how_far_it_depends_on_the_shape_of_disagreement():
     swept, alone = worlds.swept_labels(), worlds.marked()
     rows = freed_of(swept, lead(swept))
     assert set(rows) == {"A", "B"}
-    assert "if experts may disagree in other ways" in " ".join(sentences(swept))
+    assert "if experts may disagree in other ways" in short(swept)
     assert (alone.freed, freed_of(alone, lead(alone))) == (None, {})

@@ -32,10 +32,11 @@ from plausibly.app.cli._requirements import (
     requirement_rows,
     requirement_sentences,
 )
-from plausibly.app.report import headline_of_labels, labels_report
+from plausibly.app.report import labels_page
 from plausibly.app.report.beside import readers_beside
 from plausibly.app.report.first import of_labels
-from plausibly.app.report.of_labels import best_first, numbers_in_words
+from plausibly.app.report.label_metrics import best_first
+from plausibly.app.report.of_labels import numbers_in_words
 from plausibly.base.errors import ArgumentError, PlausiblyWarning, PredictionError
 from plausibly.base.names import some
 from plausibly.data.annotations import Annotations, Scores
@@ -178,24 +179,23 @@ def against_labels(
     sources = data.sources({"thresholds": asked.threshold_from, "gold labels": asked.gold})
     keep_others(out / REPORT)
     (out / REPORT).unlink(missing_ok=True)
+    of_panel = int((read.per_case >= asked.n_experts).sum()) if asked.truth == "panel" else read.n_cases
+    of_panel = of_panel if read.rounds is None else read.n_cases  # labels decide what panels of fewer say
+    few = f" on the {of_panel:,} of {read.n_cases:,} cases with {asked.n_experts} labels or more"
+    named = [name.strip() for name in (asked.metrics or "").split(",")]
+    screen = of_labels(results, of_panels, read, named, few if of_panel < read.n_cases else "")
+    screen = screen._replace(notes=[*screen.notes, *([] if readers is None else [readers.sentence])])
     if reported:
-        labels_report(
-            results, of_panels, read, out / REPORT, sources, requirements=met, readers=readers, progress=not quiet
-        )
+        from plausibly.app.report import write  # and what only it needs
+
+        further: dict[str, Any] = {"requirements": met, "readers": readers, "progress": not quiet}
+        write(labels_page(results, of_panels, read, screen, sources, **further), out / REPORT)
     if grave := serious(audit(read, lined_up), told=False) if not quiet else ():
         complain(f"the data have {', '.join(grave)}: run plausibly audit.", "Note")
     if quiet:
-        say(f"{headline_of_labels(results)} Results: {out}.")
+        say(f"{screen.headline} Results: {out}.")
     else:
-        of_panel = int((read.per_case >= asked.n_experts).sum()) if asked.truth == "panel" else read.n_cases
-        of_panel = of_panel if read.rounds is None else read.n_cases  # labels decide what panels of fewer say
-        few = f" on the {of_panel:,} of {read.n_cases:,} cases with {asked.n_experts} labels or more"
-        over = few if of_panel < read.n_cases else ""
-        named = [name.strip() for name in (asked.metrics or "").split(",")]
-        page = out / (REPORT if reported else METRICS)
-        screen = of_labels(results, of_panels, read, named, over)
-        notes = [*screen.notes, *([] if readers is None else [readers.sentence])]
-        show(screen._replace(notes=notes), str(page), kept=5 + len(met))
+        show(screen, str(out / (REPORT if reported else METRICS)), kept=5 + len(met))
         say(f"Wrote {', '.join([*files.names, *([REPORT] if reported else [])])} to {out}")
     for told in met:
         say(told)

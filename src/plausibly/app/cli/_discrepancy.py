@@ -11,8 +11,8 @@ from plausibly.app import plots
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
-from plausibly.app.cli._output import check_answers
-from plausibly.app.screen import Screen, Table, cell, with_interval
+from plausibly.app.cli._output import answer_sentences, check_answers
+from plausibly.app.screen import Screen, Table, cell, over_groups, with_interval
 from plausibly.base.bootstrap import CI_PROB, REPLICATES
 from plausibly.base.errors import ArgumentError
 from plausibly.base.names import many, some
@@ -132,13 +132,14 @@ def discrepancy(
         words += f"; {len(compared.excluded):,} with fewer than two annotators left out: {some(compared.excluded)}"
     if read.n_missing:
         words += f"; {many(read.n_missing, 'row')} without a label"
-    notes += [*_notes(compared, frame, whole=whole), *_by_group(compared), f"{words}."]
+    notes += [*_notes(compared, frame, whole=whole), *_over_groups(compared), f"{words}."]
     screen = Screen(" ".join(told), _table(frame, ci_prob), notes, "discrepancy.csv")
     kept = 2 * len(frame) if require is not None else 0
     output.publish(screen, _files(compared, frame, ci_prob, replicates, seed), kept=kept)
     if require is not None:
         allowed = f"if the annotators are right, allowing Δ up to {1 + margin:g}"
-        check_answers((str(model), "non-inferior", answer, allowed) for model, answer in answers.items())
+        asked = ((str(model), "non-inferior", answer, allowed) for model, answer in answers.items())
+        check_answers(answer_sentences(asked))
 
 
 def _headline(frame: pd.DataFrame, answers: pd.Series, margin: float) -> Iterator[str]:
@@ -188,19 +189,12 @@ def _notes(compared: Discrepancy, frame: pd.DataFrame, *, whole: bool) -> Iterat
         )
 
 
-def _by_group(compared: Discrepancy) -> Iterator[str]:
-    """Say between which values Δ lies over the groups."""
-    if compared.by is None:
-        return
-    table = compared.by_group().dropna(subset="ratio")
-    own = table[table["model"] == table["model"].iloc[0]] if "model" in table and len(table) else table
-    if len(own):
-        own = own.sort_values("ratio")
-        least, most = own.iloc[0], own.iloc[-1]
-        yield (
-            f"By group, Δ goes from {least['ratio']:.2f} ({least['group']}) to {most['ratio']:.2f} ({most['group']}): "
-            "groups.csv has the rest."
-        )
+def _over_groups(compared: Discrepancy) -> Iterator[str]:
+    """Say between which values Δ of the first model lies over the groups."""
+    if compared.by is not None:
+        table = compared.by_group()
+        own = table[table["model"] == table["model"].iloc[0]] if "model" in table and len(table) else table
+        yield from over_groups("group", "Δ", own, "ratio")
 
 
 def _files(

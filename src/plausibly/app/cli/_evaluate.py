@@ -39,6 +39,7 @@ from plausibly.app.report import lead, order_over_runs
 from plausibly.app.report.first import of_sweep
 from plausibly.app.report.label_metrics import truths
 from plausibly.app.report.tables import checks_failed, headline_metrics
+from plausibly.app.screen import Screen
 from plausibly.base.errors import ArgumentError
 from plausibly.base.pools import threads
 from plausibly.base.programs import kept_on_disk
@@ -282,10 +283,11 @@ def run(
         runs.append(done)
         if len(runs) == 1 and plan.leading == 0 and not quiet:
             first = plan.sweep(runs, fresh)
-            tell_answers(first, chosen, asked, rest, named=named)
+            tell_answers(screen_of(first, chosen, asked, named=named), asked, rest, len(first.classifiers))
     swept = plan.sweep(runs, fresh, like=first)
+    screen = screen_of(swept, chosen, asked, named=named)
     if first is None and not quiet:
-        tell_answers(swept, chosen, asked, rest, named=named)
+        tell_answers(screen, asked, rest, len(swept.classifiers))
     if not quiet:
         chains = "All chains converged." if swept.converged and any(run.has_chains for run in runs) else ""
         if told := " ".join(filter(None, [order_over_runs(swept), chains])):
@@ -305,7 +307,7 @@ def run(
     sources = data.sources({"fresh labels": models.fresh_labels})
     if asked.threshold_from is not None:
         sources[f"threshold at {asked.rule} of"] = str(asked.threshold_from)
-    linked = {"audit": audited, "certainty": Path(CERTAINTY).with_suffix(suffix).name}
+    linked: dict[str, Any] = {"screen": screen, "audit": audited, "certainty": Path(CERTAINTY).with_suffix(suffix).name}
     linked["requirements"] = list(requirement_sentences(judged))
     with threads(1) as pool:  # while figures are drawn
         sets, further = (
@@ -315,20 +317,18 @@ def run(
     return swept, judged
 
 
-def tell_answers(swept: Sweep, chosen: str | None, asked: options.MetricOptions, rest: Path, *, named: bool) -> None:
-    """Print the screen of the run that stands for all; `rest` is the file with all of it."""
+def screen_of(swept: Sweep, chosen: str | None, asked: options.MetricOptions, *, named: bool) -> Screen:
+    """Screen of the run that stands for all."""
     known = truths(swept) if "withheld" in lead(swept).results.attrs else []
     for results in (*known, lead(swept).results) if chosen else ():
         results.attrs["threshold_from"] = chosen
     metrics = [name.strip() for name in (asked.metrics or "").split(",") if name]
-    metrics += [path.stem for path in asked.metric or ()]
-    at_threshold = swept.of_labels is not None and "threshold" in swept.of_labels.attrs
-    agrees = "'s first choice agrees" if at_threshold else " agrees"
-    show(
-        of_sweep(swept, named=named, metrics=metrics, agrees=agrees),
-        str(rest),
-        kept=_KEPT + 2 * len(asked.require or ()) * len(swept.classifiers),
-    )
+    return of_sweep(swept, named=named, metrics=[*metrics, *(path.stem for path in asked.metric or ())])
+
+
+def tell_answers(screen: Screen, asked: options.MetricOptions, rest: Path, n_classifiers: int) -> None:
+    """Print a screen; `rest` is the file with all of it."""
+    show(screen, str(rest), kept=_KEPT + 2 * len(asked.require or ()) * n_classifiers)
 
 
 def measure_sets(plan: Plan, swept: Sweep, folder: Folder, *, progress: bool) -> "Coverage | None":

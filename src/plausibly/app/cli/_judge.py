@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal
 
-import pandas as pd
-
 from plausibly.agreement import Judgement
 from plausibly.agreement import judge as judge_models
 from plausibly.agreement.judge.judgement import QUESTIONS
@@ -14,10 +12,9 @@ from plausibly.app import plots
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
-from plausibly.app.cli._output import check_answers, check_converged, say
+from plausibly.app.cli._output import answer_sentences, check_answers, check_converged, say
 from plausibly.app.cli._unpredicted import predicted_by_all
-from plausibly.app.report import judge_report
-from plausibly.app.screen import Screen, Table
+from plausibly.app.report import judge_page, judge_screen, write
 from plausibly.base.bootstrap import CI_PROB, REPLICATES
 from plausibly.base.errors import ArgumentError
 from plausibly.data.labels import read_gold
@@ -135,12 +132,12 @@ def judge(
     sources = {"labels": options.shown_files(data.labels)} | ({} if gold is None else {"gold labels": str(gold)})
     sources |= {f"predictions {name}": path for name, path in files.items()}
     kept = 2 * len(required) * len(result.models) + (joined is not None)
-    output.publish(_screen(result), _files(result, sources), kept=kept)
+    questions = [(name, one) for name in result.models for one in result.questions[name] if one.name in required]
+    right = {name: "" if gold and name == "truth" else "if the annotators are right, " for name in required}
+    told = answer_sentences((name, one.name, one.answer, right[one.name] + one.allowed) for name, one in questions)
+    output.publish(judge_screen(result), _files(result, sources, told), kept=kept)
     check_converged(all(fit.converged for fit in result.fits.values()), strict=output.strict)
-    questions = [(name, question) for name in result.models for question in result.questions[name]]
-    right = {one.name: "" if gold and one.name == "truth" else "if the annotators are right, " for _, one in questions}
-    asked = [(name, one) for name, one in questions if one.name in required]
-    check_answers((name, one.name, one.answer, f"{right[one.name]}{one.allowed}") for name, one in asked)
+    check_answers(told)
 
 
 def _required(text: str | None) -> list[str]:
@@ -157,35 +154,8 @@ def _required(text: str | None) -> list[str]:
     return names
 
 
-def _screen(result: Judgement) -> Screen:
-    """Answers, of one model with the numbers behind them; what they come to, and what limits it."""
-    several = len(result.models) > 1
-    rows: list[Any] = [(name, *(one.answer for one in asked)) for name, asked in result.questions.items()]
-    columns = ["model", *QUESTIONS]
-    if not several:
-        columns, asked = ["question", "answer", "evidence"], result.questions[result.models[0]]
-        rows = [(one.name, one.answer, one.sentences[0]) for one in asked]
-    told = [] if result.selection is None else [result.selection]
-    for name in result.models:
-        # The table has the answers.
-        said = [words for words in result.sentences(name) if not (several and words.startswith("Answers: "))]
-        told.append(f"{'. '.join(said)}.")
-    notes = dict.fromkeys(f"{words}." for name in result.models for words in result.limits(name))
-    if result.by is not None and len(result.by):
-        notes = {**dict.fromkeys(_by_group(result.by)), **notes}
-    return Screen(" ".join(told), Table(columns, rows, n_left=len(columns)), list(notes), REPORT)
-
-
-def _by_group(by: pd.DataFrame) -> Iterator[str]:
-    """Say between which values the ratio of each model lies over the groups."""
-    for (model, column), rows in by.dropna(subset="ratio").groupby(["model", "by"], sort=False):
-        least, most = rows.loc[rows["ratio"].idxmin()], rows.loc[rows["ratio"].idxmax()]
-        ends = [f"{row['ratio']:.2f} ({row['group']}, {row['n_cases']:,} cases)" for row in (least, most)]
-        yield f"By {column}, Δ of {model} goes from {ends[0]} to {ends[1]}: groups.csv has the rest."
-
-
-def _files(result: Judgement, sources: dict[str, str]) -> Iterator[tuple[str, Any]]:
-    yield REPORT, partial(judge_report, result, sources=sources)
+def _files(result: Judgement, sources: dict[str, str], told: list[str]) -> Iterator[tuple[str, Any]]:
+    yield REPORT, partial(write, judge_page(result, sources, told))
     yield "judge.csv", result.table.reset_index()
     yield "annotators.csv", result.test.table
     if result.by is not None:

@@ -202,14 +202,18 @@ def check_converged(converged: bool, *, strict: bool) -> None:
         raise typer.Exit(NOT_CONVERGED)
 
 
-def check_answers(answers: Iterable[tuple[str, str, str, str]]) -> None:
-    """Say of every model, question and answer whether it is yes, as required, and exit with status 3 if one is not.
-
-    The last words are what a yes rests on or allows.
-    """
-    answers = list(answers)
+def answer_sentences(answers: Iterable[tuple[str, str, str, str]]) -> list[str]:
+    """Say of every model, question and answer whether it is yes, as required; last is what a yes rests on or allows."""
+    told = []
     for model, question, answer, allowed in answers:
         met = f"met, {allowed}" if answer == "yes" else f"{answer!r}, not met"
-        say(f"{model}: {question} is required: {met}.")
-    if any(answer != "yes" for _, _, answer, _ in answers):
+        told.append(f"{model}: {question} is required: {met}.")
+    return told
+
+
+def check_answers(told: Iterable[str]) -> None:
+    """Say which requirements are met, and exit with status 3 if one is not."""
+    for sentence in (told := list(told)):
+        say(sentence)
+    if any("not met" in sentence for sentence in told):
         raise typer.Exit(UNMET)

@@ -5,19 +5,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal
 
-import numpy as np
-
 from plausibly.agreement import ReaderStudy, reader_study
 from plausibly.app import plots
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
-from plausibly.app.cli._output import check_answers, say
-from plausibly.app.report import readers_report
-from plausibly.app.screen import Screen, Table
+from plausibly.app.cli._output import answer_sentences, check_answers, say
+from plausibly.app.report import readers_page, readers_screen, write
 from plausibly.base.bootstrap import CI_PROB, REPLICATES
 from plausibly.base.errors import ArgumentError
-from plausibly.metrics.words import metric_name
 
 REPORT = "readers.html"
 
@@ -117,34 +113,16 @@ def readers(
     sources |= {f"predictions {name}": path for name, path in files.items()}
     if not output.quiet:
         say(result.understood)
-    screen = Screen(result.verdict(), _table(result), result.notes, "comparisons.csv")
-    output.publish(screen, _files(result, sources), kept=2 * len(result.comparisons) if require else 0)
-    if require:
-        required = [one for one in result.comparisons if one.second and (not files or one.first in files)]
-        passed = {one.name: result.passes(one) for one in required}
-        answers = {name: "yes" if yes else "not shown" for name, yes in passed.items()}
-        check_answers((name, require, answer, f"margin {result.margin:g}") for name, answer in answers.items())
+    required = [one for one in result.comparisons if require and one.second and (not files or one.first in files)]
+    answers = {one.name: "yes" if result.passes(one) else "not shown" for one in required}
+    told = answer_sentences((name, str(require), one, f"margin {result.margin:g}") for name, one in answers.items())
+    kept = 2 * len(result.comparisons) if require else 0
+    output.publish(readers_screen(result), _files(result, sources, told), kept=kept)
+    check_answers(told)
 
 
-def _table(result: ReaderStudy) -> Table:
-    """A row for each comparison, or for each mean where nothing is compared."""
-    alone, rows = not result.comparisons[0].second, []
-    for one, row in zip(result.comparisons, result.table.to_dict("records"), strict=True):
-        ends = "" if np.isnan(row["lower"]) else f" ({row['lower']:z.3f} to {row['upper']:z.3f})"
-        sides = one.first if alone else f"{one.first} {row['first']:.3f}, {one.second} {row['second']:.3f}"
-        cells = sides, f"{row['effect']:z.3f}{ends}", _p(row["p"]), _p(row["p_noninferior"])
-        rows.append(cells[: 2 if alone else 4])
-    name, width = metric_name(result.figure.name), f"({100 * result.ci_prob:g} %)"
-    columns = (name, f"mean {width}") if alone else (name, f"difference {width}", "p", f"p worse by {result.margin:g}")
-    return Table(columns, rows)
-
-
-def _p(value: float) -> str:
-    return "" if np.isnan(value) else f"{value:.3f}" if value >= 0.001 else "<0.001"
-
-
-def _files(result: ReaderStudy, sources: dict[str, str]) -> Iterator[tuple[str, Any]]:
-    yield REPORT, partial(readers_report, result, sources=sources)
+def _files(result: ReaderStudy, sources: dict[str, str], told: list[str]) -> Iterator[tuple[str, Any]]:
+    yield REPORT, partial(write, readers_page(result, sources, told))
     yield "comparisons.csv", result.table
     yield "means.csv", result.means_of_readers
     yield "by_reader.csv", result.by_reader

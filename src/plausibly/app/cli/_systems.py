@@ -5,16 +5,14 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-import pandas as pd
 import typer
 
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
-from plausibly.app.screen import Screen, Table, cell, with_interval
+from plausibly.app.report import systems_page, systems_screen
 from plausibly.base.arviz import to_groups
 from plausibly.base.errors import ArgumentError
-from plausibly.metrics.words import capitalised
 from plausibly.systems import Systems
 from plausibly.systems import systems as rank_systems
 
@@ -126,7 +124,7 @@ def systems(
         **sampling,
         progress=not output.quiet,
     )
-    output.publish(_screen(result), _files(result, {"outcomes": ", ".join(outcomes)}))
+    output.publish(systems_screen(result), _files(result, {"outcomes": ", ".join(outcomes)}))
 
 
 def _sources(texts: list[str]) -> Any:
@@ -138,28 +136,11 @@ def _sources(texts: list[str]) -> Any:
     return found[0] if len(found) == 1 else found
 
 
-def _screen(result: Systems) -> Screen:
-    """The ranking; every estimator, and how judges differ from people, are in the files and on the page."""
-    rows = []
-    for row in result.ranking.to_dict("records"):
-        low, high = row["rank_lower"], row["rank_upper"]
-        value = with_interval(row["mean"], row["lower"], row["upper"])
-        ranks = "" if pd.isna(low) else f"{low:.0f}" if low == high else f"{low:.0f}–{high:.0f}"
-        rows.append((str(row["system"]), value, cell(row["p_best"], ".2f"), ranks))
-    title = f"{capitalised(result.quantity)}, by {result.by} ({100 * result.ci_prob:g} % intervals for new cases)"
-    table = Table(("system", result.outcomes.quantity, "P(best)", "rank"), rows, title)
-    limits = result.notes[len(result.cautions) :]  # the cautions are said as warnings
-    further = [words for words in result.summary if words not in (*result.cautions, result.headline)]
-    agrees = [words for words in further if " agrees with people in " in words]
-    notes = [*limits[:2], *agrees[:1], *result.advice[:1], *further]
-    return Screen(result.headline, table, list(dict.fromkeys(notes)), REPORT)
-
-
 def _files(result: Systems, sources: dict[str, str]) -> Iterator[tuple[str, Any]]:
     from plausibly.app import plots
-    from plausibly.app.report import systems_report
+    from plausibly.app.report import write
 
-    yield REPORT, partial(systems_report, result, sources=sources)
+    yield REPORT, partial(write, systems_page(result, sources))
     yield "systems.csv", result.table
     further = [name for name in ("people", "drift") if len(getattr(result, name))]
     for name in ("ranking", "differences", "bias", "judges", "plan", *further):

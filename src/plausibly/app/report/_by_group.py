@@ -9,11 +9,12 @@ import pandas as pd
 from plausibly.aggregation.sweeps import Run, Sweep
 from plausibly.agreement.annotators import COMMON, group_sentences, severity_sentences
 from plausibly.app.plots import metric_by_group
-from plausibly.app.report.label_metrics import groups_of_classes
+from plausibly.app.report.label_metrics import NEW_CASES, group_tables, plain_metrics, truths
 from plausibly.app.report.tables import headline_metrics, intervals, lead
 from plausibly.data.groups import TIMES
 from plausibly.evaluation import by_group
 from plausibly.evaluation.summaries import FEW
+from plausibly.evaluation.truth import truth_in_words
 from plausibly.metrics.words import capitalised, metric_name
 
 MOST_FIGURES = 6  #: columns of groups that are drawn
@@ -56,14 +57,18 @@ def results_by_group(swept: Sweep) -> tuple[str, list[Any]]:
     ]
     if table["p_worst"].notna().any():
         shown.append({f"Worst group of each classifier by {words}": _worst(table)})
+    labels = truths(swept)[:1]
+    grouped = [of if "truth" in of.attrs else run.results for of in labels]
     for number, column in enumerate(columns):
         own = table.loc[table["column"] == column]
         if number < MOST_FIGURES and len(set(own["group"])) <= MOST_DRAWN:
             inside = np.flatnonzero(run.results["group_column"].values == column)
             drawn = partial(metric_by_group, run.results.isel(group=inside), metric)
             shown.append({f"{capitalised(words)} by {column}; hollow: few cases; dotted: all cases": drawn})
-        shown.append({f"{capitalised(words)} by {column}": _wide(own)})
-        shown += filter(None, [groups_of_classes(swept, column)])
+        shown.append(group_tables(run.results, column, [metric], f"{capitalised(words)} by {column}"))
+        for results in grouped:
+            caption = f"By {column}, against {truth_in_words(labels[0].attrs)} [{NEW_CASES}]"
+            shown.append(group_tables(results, column, plain_metrics(results), caption))
     single = [column for column in columns if TIMES not in column]
     return f"Results by {', '.join(single[:3])}{' and others' if len(single) > 3 else ''}", shown
 
@@ -84,15 +89,6 @@ def _worst(table: pd.DataFrame) -> pd.DataFrame:
             "difference": intervals(rows, _DIFFERENCE, digits=2, sign="+"),
         }
     ).reset_index(drop=True)
-
-
-def _wide(table: pd.DataFrame) -> pd.DataFrame:
-    """A row per group, a column per classifier."""
-    first = table[["group", "n_cases", "few"]].drop_duplicates("group").set_index("group")
-    found = pd.DataFrame({"cases": [f"{n:,}{' (few)' if few else ''}" for n, few in first.to_numpy()]}, first.index)
-    for classifier, own in table.groupby("classifier", sort=False):
-        found[str(classifier)] = intervals(own.set_index("group").loc[first.index], digits=2)
-    return found.reset_index()
 
 
 def what_cases_share(swept: Sweep) -> list[Any]:

@@ -1,7 +1,5 @@
 """Single cases: the undecided ones, and those of which experts are sure while a classifier is probably wrong."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,56 +33,43 @@ _UNSURE = (
 )
 
 
-@dataclass(frozen=True)
-class Undecided:
-    """A case that the annotations leave open."""
+def undecided(swept: Sweep, run: Run) -> pd.DataFrame:
+    """Tabulate the least certain cases of a run, the least certain first: classes, annotations and choices.
 
-    name: str
-    certainty: float  # largest share of draws that agree on which class is the most plausible
-    classes: list[tuple[str, float, float]]  # best first: mean plausibility, share of draws in which it leads
-    more: int  # further classes
-    annotations: list[tuple[str, str]]  # annotators and their annotation; equal annotations are together
-    left_out: int  # further annotations
-    choices: dict[str, list[tuple[str, float]]]  # by classifier, each with the probability of being most plausible
-
-
-def undecided(swept: Sweep, run: Run) -> Iterator[Undecided]:
-    """Describe the least certain cases of a run, the least certain first."""
-    excerpt = run.excerpt
-    slots, draws, names = slots_of(excerpt), stacked_draws(excerpt), case_names(excerpt)
+    Columns ``case``, ``certainty``, ``plausible classes`` (each with its mean plausibility and the share of draws in
+    which it is the most plausible), ``annotations``, and the choices of the best classifiers.
+    """
+    excerpt, rows = run.excerpt, []
+    slots, draws = slots_of(excerpt), stacked_draws(excerpt)
     classes = np.asarray(excerpt["constant_data"]["class_names"].values, dtype=str)
     # The same random numbers as in the evaluation, whose certainty is shown.
     top = top_classes(excerpt, 1, int(run.results.attrs["seed"]), break_ties=run.results.attrs["break_ties"])[..., 0]
-    for at, name in enumerate(names):
+    for at, name in enumerate(case_names(excerpt)):
         own = np.arange(slots.start[at], slots.start[at + 1])
-        named = slots.class_index[own]
-        shares = {classes[index]: float((top[:, at] == index).mean()) for index in np.unique(top[:, at])}
+        named, rest = slots.class_index[own], slots.is_remainder[own]
+        shares = {str(classes[index]): float((top[:, at] == index).mean()) for index in np.unique(top[:, at])}
         means = draws[:, own].mean(0)
+        labels = np.where(rest, list(map(_rest, slots.n_classes[own])), classes[named])
+        first = [shares.get(str(label), 0.0) for label in labels]
+        of_rest = max(1 - sum(share for share, other in zip(first, rest, strict=True) if not other), 0.0)
         leads = run.results["top_class"].sel(case=name).item()  # the class that the tables of cases name
-        labels = np.where(slots.is_remainder[own], REMAINDER_NAME, classes[named])
-        order = np.lexsort((-means, labels != leads))
-        rows = []
-        for which in order[:_MOST_CLASSES]:
-            if slots.is_remainder[own[which]]:
-                first = 1 - sum(shares.get(classes[index], 0.0) for index in named[named >= 0])
-                rows.append((_rest(int(slots.n_classes[own[which]])), float(means[which]), max(first, 0.0)))
-            else:
-                label = str(classes[named[which]])
-                rows.append((label, float(means[which]), shares.get(label, 0.0)))
-        given = _annotations(swept, str(name))
-        choices = {}
-        if run.choices is not None:
-            for classifier, listed in zip(run.choices["classifier"].values, run.choices.values[:, at], strict=True):
-                choices[str(classifier)] = [(str(label), shares.get(str(label), 0.0)) for label in listed]
-        yield Undecided(
-            name=str(name),
-            certainty=max(shares.values()),
-            classes=rows,
-            more=max(len(order) - _MOST_CLASSES, 0),
-            annotations=given[:_MOST_ANNOTATIONS],
-            left_out=max(len(given) - _MOST_ANNOTATIONS, 0),
-            choices=choices,
-        )
+        leading = np.where(rest, REMAINDER_NAME, classes[named]) == leads
+        told = [
+            f"{labels[one]} {means[one]:.2f} ({100 * (of_rest if rest[one] else first[one]):.0f} %)"
+            for one in np.lexsort((-means, ~leading))
+        ]
+        given = [f"{who}: {ranking}" for who, ranking in _annotations(swept, str(name))]
+        row = {"case": str(name), "certainty": f"{max(shares.values()):.2f}"}
+        row |= {"plausible classes": _some(told, _MOST_CLASSES), "annotations": _some(given, _MOST_ANNOTATIONS, "; ")}
+        for classifier in best_classifiers(swept) if run.choices is not None else ():
+            chosen = run.choices.sel(classifier=classifier).values[at]
+            row[f"choices of {classifier}"] = ", ".join(map(str, chosen))
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _some(told: list[str], most: int, by: str = ", ") -> str:
+    return by.join(told[:most]) + (f"{by}{len(told) - most} more" if len(told) > most else "")
 
 
 def _rest(n: int) -> str:

@@ -1,27 +1,20 @@
 """The figures of the report, each with a caption that says how to read it."""
 
-import math
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import xarray as xr
-from matplotlib.figure import Figure
 
 from plausibly.aggregation.sweeps import Sweep
 from plausibly.app import plots
 from plausibly.app.plots.convergence_figures import shown_statistics
-from plausibly.app.report._environment import SVG, to_uri
+from plausibly.app.report._exhibits import Picture
 from plausibly.app.report.label_metrics import best_classifiers, truths
 from plausibly.app.report.tables import (
     SAME_AS_ACCURACY,
     checks_failed,
-    headline,
     headline_metrics,
     lead,
     representative,
@@ -39,13 +32,9 @@ from plausibly.posterior.says import are_shares, has_true_class, learns
 
 SECTIONS = ("classes", "panels", "certainty", "cases", "reliability", "better", "noise", "chains")
 MANY = 8  #: classifiers, beyond which figures take the whole width
-_PANEL = 4.8  # inches; two panels fill a page
 _FEW_CLASSES = 6  # of which two confusion matrices stand side by side
 _MOST_CURVES = 7  # of classes in one figure
 _MOST_RUNS = 3  # whose chains are shown
-MOST_PLACED = 12  #: classifiers in the figure of the first screen
-_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5)
-_INTERVALS = 5  # between ticks, at most
 
 _NEW = "Bands and bars are 94 % intervals for new cases like these."
 _BANDS = "Light bands and bars are 94 % total intervals, for new cases like these; dark ones, for these cases."
@@ -72,38 +61,6 @@ _CURVES = {
         "lies above treating all and treating none. {bands}",
     ),
 }
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A figure of the report."""
-
-    section: str  # one of SECTIONS
-    panels: Sequence[Any]  # side by side: titles or "", with functions that draw into ``ax``; then data URIs
-    height: float  # inches
-    alt: str  # description for readers who cannot see it
-    caption: str  # how to read it
-    limits: tuple[float, float] | None = None  # of the vertical axes
-    folded: bool = False  # shown on demand only
-    wide: bool = False  # each panel takes the whole width
-
-    def draw(self, advance: Callable[[int], None]) -> "Picture":
-        """Draw each panel as a picture of its own, so that a narrow screen shows them one below the other."""
-        drawn = []
-        with matplotlib.rc_context(SVG), warnings.catch_warnings():
-            # Letters that the font lacks become boxes, which readers see without a warning for each.
-            warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
-            for title, draw in self.panels:
-                figure = Figure(figsize=(2 * _PANEL if self.wide else _PANEL, self.height), layout="constrained")
-                ax = figure.subplots()
-                if self.limits is not None:
-                    ax.set_ylim(self.limits)
-                draw(ax=ax)
-                if title:
-                    ax.set_title(title)
-                drawn.append(to_uri(figure))
-                advance(1)
-        return replace(self, panels=drawn)
 
 
 def drawn(figures: Iterable[Picture], bars: Progress) -> Iterator[Picture]:
@@ -390,43 +347,3 @@ def _chains(swept: Sweep) -> Iterator[Picture]:
             "ranks of each chain's draws among all draws: flat if the chains agree, tilted if one differs.",
             folded=not failing,
         )
-
-
-def first_figure(swept: Sweep) -> dict[str, Any] | None:
-    """Place the accuracies of the classifiers under the run that represents all, the best first.
-
-    ``metric``; ``rows``, each with the classifier, the numbers of the main table (``mean``, ``lower``, ``voted``, …)
-    and ``at``, the positions of these numbers in percent of the width of the axis; ``ticks``, each a position and its
-    label; ``more``, the number of classifiers left out. None without classifiers.
-
-    Examples
-    --------
-    >>> annotations = pb.Annotations.from_labels([["a", "a", "b"]] * 4)
-    >>> predictions = {"A": [[0.2, 0.8]] * 4, "B": [[0.9, 0.1]] * 4}
-    >>> swept = pb.sweep(annotations, predictions, {"majority-vote": None}, progress=False)
-    >>> first_figure(swept)["ticks"]
-    [(0.0, '0 %'), (25.0, '25 %'), (50.0, '50 %'), (75.0, '75 %'), (100.0, '100 %')]
-    """
-    if not swept.classifiers:
-        return None
-    run = lead(swept)
-    metric = headline_metrics(swept)[0]
-    table = headline(swept, [run])
-    names = ("mean", "lower", "upper", "total_lower", "total_upper", "voted")
-    rows = [
-        {"classifier": row["classifier"]} | {name: float(row[f"{metric}_{name}"]) for name in names}
-        for row in table.head(MOST_PLACED).to_dict("records")
-    ]
-    values = np.array([[row[name] for name in names] for row in rows])
-    least, most = float(np.nanmin(values)), float(np.nanmax(values))
-    step = next((step for step in _STEPS if (most - least) / step <= _INTERVALS - 1), _STEPS[-1])
-    first, last = math.floor(least / step + 1e-9), math.ceil(most / step - 1e-9)
-    last = max(last, first + 1)
-
-    def place(value: float) -> float:
-        return round(100 * (value / step - first) / (last - first), 2)
-
-    for row in rows:
-        row["at"] = {name: place(row[name]) for name in names if not math.isnan(row[name])}
-    ticks = [(place(tick * step), f"{100 * tick * step:.0f} %") for tick in range(first, last + 1)]
-    return {"metric": metric, "rows": rows, "ticks": ticks, "more": len(table) - len(rows)}

@@ -1,18 +1,15 @@
-"""A judgement on one page, for people who decide."""
+"""A judgement, whether a model can stand in for an annotator: the first screen, and the page."""
 
-import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import pandas as pd
 
-import plausibly
 from plausibly.agreement import Judgement
 from plausibly.agreement.judge.judgement import QUESTIONS
-from plausibly.app.plots import judgement_by_group
-from plausibly.app.plots.discrepancy import judgement_question
-from plausibly.app.report._environment import draw_to_uri, template, write_page
+from plausibly.app.report.page import Page, Part, about
+from plausibly.app.screen import Screen, Table, over_groups
 from plausibly.evaluation.summaries import FEW
 
 ASSUMED = (
@@ -46,51 +43,84 @@ SOURCES = (
 )
 
 
-def judge_report(result: Judgement, path: str | os.PathLike, sources: Mapping[str, str] | None = None) -> None:
-    """Write a judgement as one self-contained HTML page.
+_BY_GROUP = (
+    "A difference is the group's accuracy minus the accuracy in all other cases. P(worst) is the probability that no "
+    "group of the same column is worse: by accuracy or, where that is unknown, by Δ; for groups of annotators, by "
+    f"advantage. Groups of fewer than {FEW} cases have no P(worst), because their results are too uncertain, even if "
+    "they look clear."
+)
 
-    Parameters
-    ----------
-    result
-        Result of :func:`plausibly.agreement.judge`.
-    path
-        Path of the file; an existing file is replaced.
-    sources
-        Sources of the data, such as ``{"labels": "labels.csv"}``.
 
-    Raises
-    ------
-    FileError
-        If the file cannot be written.
-    """
-    compared = result.test.comparison
-    labels = compared.labels
-    models = [_model(result, name) for name in result.models]
-    page = template("judge.html.j2").render(
-        models=models,
-        selection=result.selection,
-        questions=list(QUESTIONS.values()),
-        facts={
-            "cases": f"{compared.n_cases:,} with at least two annotators, {len(compared.excluded):,} with fewer",
-            "annotators": f"{len(labels.annotators):,}",
-            "labels": f"{len(labels):,}" + (f", {labels.n_missing:,} missing" if labels.n_missing else ""),
-            "distance": compared.distance,
-            "agreement": _agreement(result),
-            "margins": f"Δ below {1 + result.margin:g}; ε = {result.test.epsilon:g}; accuracy at most "
-            f"{result.accuracy_margin:g} below the annotators' mean; {100 * result.shared_errors:g} % of shared errors",
-            "model of annotators": result.model or f"none: {result.left_out}",
-            "intervals": f"{100 * result.ci_prob:g} %, from a bootstrap over {compared.n_clusters:,} "
-            f"{compared.resampled} (questions 1 and 2) and from the posterior (questions 3 and 4)",
-        },
-        sources=dict(sources or {}),
-        by=None if result.by is None else _groups(result.by),
-        few=FEW,
-        assumed=ASSUMED,
-        references=SOURCES,
-        version=plausibly.__version__,
-        ci_prob=f"{100 * result.ci_prob:g} %",
+def judge_screen(result: Judgement) -> Screen:
+    """Answers, of one model with the numbers behind them; what they come to, and what limits it."""
+    several = len(result.models) > 1
+    rows: list[Any] = [(name, *(one.answer for one in asked)) for name, asked in result.questions.items()]
+    columns = ["model", *QUESTIONS]
+    if not several:
+        columns, asked = ["question", "answer", "evidence"], result.questions[result.models[0]]
+        rows = [(one.name, one.answer, one.sentences[0]) for one in asked]
+    told = [] if result.selection is None else [result.selection]
+    for name in result.models:
+        # The table has the answers.
+        said = [words for words in result.sentences(name) if not (several and words.startswith("Answers: "))]
+        told.append(f"{'. '.join(said)}.")
+    notes = dict.fromkeys(f"{words}." for name in result.models for words in result.limits(name))
+    return Screen(
+        " ".join(told),
+        Table(columns, rows, n_left=len(columns)),
+        [*_over_groups(result.by), *notes],
+        "judge.html",
     )
-    write_page(page, path)
+
+
+def _over_groups(by: pd.DataFrame | None) -> Iterator[str]:
+    """Say between which values the ratio of each model lies over the groups."""
+    for (model, column), rows in () if by is None else by.groupby(["model", "by"], sort=False):
+        yield from over_groups(column, f"Δ of {model}", rows, "ratio")
+
+
+def judge_page(result: Judgement, sources: Mapping[str, str] | None = None, decision: Sequence[str] = ()) -> Page:
+    """Lay out a result of :func:`plausibly.agreement.judge`; `decision` says whether requirements are met."""
+    from plausibly.app import plots
+    from plausibly.app.plots.discrepancy import judgement_question
+    from plausibly.app.report._exhibits import Picture
+
+    compared, ends = result.test.comparison, f"Lines are {100 * result.ci_prob:g} % intervals."
+    labels, figures, parts = compared.labels, [], []
+    for name, asked in result.questions.items():
+        known = [number for number, one in enumerate(asked) if one.answer != "unknown"]
+        panels = [("", partial(judgement_question, result, name, number)) for number in known]
+        figures.append(Picture("", panels, 2.6, f"Evidence about {name}", f"Evidence about {name}. {ends}"))
+        rows = [
+            (words, f"{one.answer}, {one.allowed}" if one.answer == "yes" else one.answer, f"{one.words}.")
+            for words, one in zip(QUESTIONS.values(), asked, strict=True)
+        ]
+        told = {f"{name}: four questions": pd.DataFrame(rows, columns=["question", "answer", "evidence"])}
+        parts.append(Part(f"{name}: four questions", told, f"questions-{len(parts) + 1}", open=True))
+    if result.by is not None:
+        groups: list[Any] = [_BY_GROUP, {"By group": _by_group(result.by)}]
+        for name in result.models if (result.by["of"] == "cases").any() else ():
+            caption = f"{name} by group of cases; hollow where there are fewer than {FEW}. {ends}"
+            groups.append({caption: partial(plots.judgement_by_group, result, name)})
+        parts.append(Part("By group", groups, "groups"))
+    facts = {
+        "cases": f"{compared.n_cases:,} with at least two annotators, {len(compared.excluded):,} with fewer",
+        "annotators": f"{len(labels.annotators):,}",
+        "labels": f"{len(labels):,}" + (f", {labels.n_missing:,} missing" if labels.n_missing else ""),
+        "distance": compared.distance,
+        "agreement": _agreement(result),
+        "margins": f"Δ below {1 + result.margin:g}; ε = {result.test.epsilon:g}; accuracy at most "
+        f"{result.accuracy_margin:g} below the annotators' mean; {100 * result.shared_errors:g} % of shared errors",
+        "model of annotators": result.model or f"none: {result.left_out}",
+        "intervals": f"{100 * result.ci_prob:g} %, from a bootstrap over {compared.n_clusters:,} "
+        f"{compared.resampled} (questions 1 and 2) and from the posterior (questions 3 and 4)",
+    }
+    return Page(
+        f"Can {' or '.join(result.models)} stand in for an annotator?",
+        judge_screen(result)._replace(figures=figures),
+        decision=decision,
+        parts=[*parts, *about(facts, sources, ASSUMED, SOURCES)],
+    )
 
 
 def _agreement(result: Judgement) -> str:
@@ -105,41 +135,19 @@ def _agreement(result: Judgement) -> str:
     )
 
 
-def _model(result: Judgement, name: str) -> dict[str, Any]:
-    """All that the page says of one model."""
-    known = [number for number, question in enumerate(result.questions[name]) if question.answer != "unknown"]
-    questions = [draw_to_uri(partial(judgement_question, result, name, number)) for number in known]
-    figures = [(f"Evidence about {name}", questions)]
-    if result.by is not None and (result.by["of"] == "cases").any():
-        by = ", ".join(dict.fromkeys(result.by.loc[result.by["of"] == "cases", "by"]))
-        caption = f"{name} by {by}; hollow where there are fewer than {FEW} cases"
-        figures.append((caption, [draw_to_uri(partial(judgement_by_group, result, name))]))
-    decide = result.questions[name] if result.gold is None else result.questions[name][-1:]
-    answers = {question.answer for question in decide} - {"unknown"}
-    mood = "good" if answers == {"yes"} and not result.reasons[name] else "bad" if "no" in answers else ""
-    return {
-        "name": name,
-        "verdict": result.headline(name),
-        "mood": mood,
-        "questions": result.questions[name],
-        "reasons": list(result.reasons[name].values()),
-        "notes": result.notes(name),
-        "figures": figures,
-    }
-
-
-def _groups(by: pd.DataFrame) -> list[dict[str, Any]]:
+def _by_group(by: pd.DataFrame) -> pd.DataFrame:
+    """Results of groups as text: a row each."""
     rows = []
     for row in by.to_dict("records"):
-        cells = {"by": row["by"], "group": row["group"], "of": row["of"], "model": row["model"]}
-        cells["n_cases"] = f"{row['n_cases']:,}{' (few)' if row['few'] else ''}"
-        for name in ("ratio", "advantage", "accuracy", "difference"):
-            cells[name] = _cell(row, name)
+        of = " (annotators)" if row["of"] == "annotators" else ""
+        cells = {"model": row["model"], "by": row["by"] + of, "group": row["group"]}
+        cells["cases"] = f"{row['n_cases']:,}{' (few)' if row['few'] else ''}"
+        names = {"ratio": "Δ", "advantage": "advantage", "accuracy": "accuracy", "difference": "difference"}
+        cells |= {words: _cell(row, name) for name, words in names.items()}
         worst = row.get("p_least_accurate")
         worst = row.get("p_worst") if worst is None or pd.isna(worst) else worst
-        cells["worst"] = "" if worst is None or pd.isna(worst) else f"{worst:.2f}"
-        rows.append(cells)
-    return rows
+        rows.append(cells | {"P(worst)": "" if worst is None or pd.isna(worst) else f"{worst:.2f}"})
+    return pd.DataFrame(rows)
 
 
 def _cell(row: Mapping[str, Any], name: str) -> str:

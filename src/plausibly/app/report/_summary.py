@@ -1,6 +1,6 @@
-"""The result in a few sentences that need no statistics to be read, and what to do next."""
+"""What limits a result, and what to do next, in sentences that need no statistics to be read."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,47 +17,17 @@ from plausibly.app.report._ambiguity import (
     of_prior,
     stay_open,
 )
-from plausibly.app.report.label_metrics import of_labels_in_words, truths
-from plausibly.app.report.panels import agreement_in_words
-from plausibly.app.report.tables import annotated_cases, checks_failed, headline, headline_metrics, lead, sampled
-from plausibly.base.names import figures, listed
+from plausibly.app.report.tables import annotated_cases, checks_failed, headline, headline_metrics, lead
+from plausibly.app.screen import short_names
 from plausibly.decisions.planning import Plan
 from plausibly.decisions.planning.advice import in_short
 from plausibly.evaluation.ambiguity import CLEAR
-from plausibly.evaluation.cautions import cautions
-from plausibly.evaluation.freed import METRIC, freed_table, too_far
-from plausibly.evaluation.verdicts import advice, at_other_cut_offs, difference, for_whom, probabilities
+from plausibly.evaluation.freed import METRIC, freed_table
+from plausibly.evaluation.verdicts import advice, difference
 from plausibly.metrics.words import capitalised, metric_name
-from plausibly.posterior.says import are_shares, has_true_class, learns
+from plausibly.posterior.says import has_true_class, learns
 
 _NAMED = 5  # cases in a sentence
-
-
-def sentences(swept: Sweep) -> Iterator[str]:
-    """Summarise the result under the run that represents all: classifiers first, then the annotations."""
-    run = lead(swept)
-    rows = _rows(swept, run)
-    if rows:
-        first, *further = _accuracy(rows[0], headline_metrics(swept)[0], swept, run)
-        yield from (first, *of_labels_in_words(swept, rows[0]["classifier"]))
-        yield from (*cautions(swept.annotations, run.results, swept.checks), *further)
-    yield from choice_of_cases(swept)
-    yield from prior_notes([run])
-    if len(rows) > 1:
-        yield from filter(None, [_order(swept, run, rows)])
-    if "annotation_certainty_1" in run.results and "withheld" not in run.results.attrs:
-        yield certainty_in_words(swept, run)
-    for label, attrs in {run.label: run.attrs for run in swept.runs if "assumes" in run.attrs}.items():
-        if not has_true_class(attrs):
-            yield f"{label} assumes {attrs['assumes']}."
-            continue
-        hard = ""
-        if attrs.get("difficulty") == "same":
-            hard = "; all count as equally hard: if some are unclear, probabilities are too near 0 and 1"
-        yield (
-            f"{label} assumes {attrs['assumes']} in every case: where annotators disagree, some of them are wrong. Its "
-            f"plausibilities are the probabilities that each class is the true one, so no case is ambiguous{hard}."
-        )
 
 
 def next_steps(swept: Sweep, plan: Plan | None = None) -> Iterator[str]:
@@ -151,8 +121,8 @@ def _labels(swept: Sweep, run: Run, plan: Plan | None) -> Iterator[str]:
         )
 
 
-def _listed(names: Sequence[object], word: str = "case") -> str:
-    shown = ", ".join(str(name).removeprefix("case ") for name in names[:_NAMED])
+def _listed(names: Sequence[str], word: str = "case") -> str:
+    shown = ", ".join(name.removeprefix("case ") for name in short_names(names[:_NAMED]))
     more = f" and {len(names) - _NAMED:,} more (see certainty.csv)" if len(names) > _NAMED else ""
     return f"{word}{'s' if len(names) > 1 else ''} {shown}{more}"
 
@@ -204,73 +174,6 @@ def attainable(swept: Sweep, run: Run) -> str:
     )
 
 
-def _accuracy(best: dict, metric: str, swept: Sweep, run: Run) -> Iterator[str]:
-    """State the headline, then what limits it, and the value against the majority vote."""
-    name, k, n = best["classifier"], _length(metric), len(swept.classifiers)
-    mean, lower, upper, voted = (best[f"{metric}_{column}"] for column in ("mean", "lower", "upper", "voted"))
-    seen = checks_failed(swept, "ceiling")
-    if metric.endswith("coverage") or name in seen:
-        why = f" Its accuracy is not stated: {listed(sorted(seen))} may have seen these labels." if seen else ""
-        yield " ".join(agreement(swept, [name])) + why
-        return
-    annotated = annotated_cases(swept.annotations)
-    freed = freed_shape(swept, run).get(name, {}) if metric == METRIC else {}
-    first = accuracy_in_words(swept, best, metric, run)  # with the only interval: figures have the others
-    agrees = agreement(swept, [name], bounds=False)
-    yield " ".join([*agrees, first + (f", the highest share of {n} classifiers." if n > 1 else ".")])
-    told = list(filter(None, [rests_on(run), too_far(freed) if freed else ""]))
-    if "total_lower" in freed:
-        within = _range(freed["total_lower"], freed["total_upper"])
-        told.append(
-            f"The 94 % interval on new cases like these is {within} if experts may disagree in other ways than "
-            "the model assumes."
-        )
-    if run.results.sizes["draw"] > 1:
-        told.append(
-            f"The 94 % interval is {_range(lower, upper)} on these cases, where only the labels are uncertain, if the "
-            "model is right."
-        )
-        if best[f"{metric}_total_upper"] - best[f"{metric}_total_lower"] < upper - lower:
-            told.append(
-                "It is no narrower than the one on new cases because here the labels, not the choice of cases, limit "
-                "what is known; the small difference comes from the finite number of draws."
-            )
-    told += _over_settings(swept, run, name, metric)
-    if told:
-        yield " ".join(told)
-    most = best_attainable(run) if k == 1 and "evidence" not in run.attrs else np.nan
-    if not np.isnan(most):
-        yield (
-            f"A classifier that always chose what these {_sources(run)} favour would score {_percent(most)}. One that "
-            f"knows more, as {name} may, is scored too low."
-        )
-    if not np.isnan(voted):
-        points = abs(voted - mean) * 100
-        more = "the same" if points < 0.05 else f"{points:.1f} points {'higher' if voted > mean else 'lower'}"
-        tied = FirstChoices.of(swept.annotations).n_tied
-        ties = f" ({_cases(tied)} tied, decided by class order)" if tied else ""
-        of = f" of the {_cases(swept.annotations.annotated.n_cases)} with annotations" if annotated else ""
-        yield (
-            f"Against the majority vote{of}{ties}, {name}'s accuracy is {_percent(voted)}, {more}. Either number can "
-            "be the farther from the truth."
-        )
-    yield from _noise(best, metric)
-
-
-def _length(metric: str) -> int:
-    return int(metric[3:].split("_")[0])
-
-
-def accuracy_in_words(swept: Sweep, row: Mapping[str, Any], metric: str, run: Run) -> str:
-    """State an accuracy, from a row of the main table, without the full stop."""
-    name, k, total = row["classifier"], _length(metric), [row[f"{metric}_total_{end}"] for end in ("lower", "upper")]
-    choice = "first choice is" if k == 1 else f"first {k} choices include"
-    over = "" if np.isnan(total).any() else f" (94 % interval {_range(*total)} on new cases like these)"
-    annotated = annotated_cases(swept.annotations)
-    cases = f"{_cases(swept.annotations.n_cases)}{annotated}" if annotated else "cases"
-    return f"{_judged_by(run)}, {name}'s {choice} {_truth(run)} in {_percent(row[f'{metric}_mean'])} of {cases}{over}"
-
-
 def choice_of_cases(swept: Sweep) -> Iterator[str]:
     """Say what accuracy over all cases assumes where only some are annotated."""
     if annotated := annotated_cases(swept.annotations):
@@ -289,21 +192,6 @@ def freed_shape(swept: Sweep, run: Run) -> dict[str, dict[Hashable, Any]]:
     return {row["classifier"]: row for row in rows if row["classifier"] not in seen}
 
 
-def agreement(swept: Sweep, classifiers: Sequence[str], *, bounds: bool = True) -> Iterator[str]:
-    """State how often classifiers decide as panels of experts would, and agree with one, which needs no model.
-
-    With `bounds`, also in which interval.
-    """
-    if swept.panels is None:
-        return
-    at_threshold = swept.of_labels is not None and "threshold" in swept.of_labels.attrs
-    agrees = "'s first choice agrees" if at_threshold else " agrees"
-    of = " of annotated cases" if annotated_cases(swept.annotations) else " of cases"
-    sentences = agreement_in_words(swept.panels, classifiers, agrees, of, bounds=bounds)
-    for told, name in zip(sentences, classifiers, strict=True):
-        yield " ".join([told, *accuracy_bounds(swept, name)])
-
-
 def accuracy_bounds(swept: Sweep, name: str) -> Iterator[str]:
     """Say between which values an accuracy may be, where labels do not tell it."""
     ends = ("top1_accuracy_lower_bound", "top1_accuracy_upper_bound")
@@ -320,12 +208,6 @@ def _judged_by(run: Run) -> str:
 
 def _sources(run: Run) -> str:
     return "annotations and predictions" if "evidence" in run.attrs else "annotations"
-
-
-def _truth(run: Run) -> str:
-    if has_true_class(run.attrs):
-        return "the true class"
-    return "the class that most experts would name" if are_shares(run.attrs) else "the most plausible class"
 
 
 def rests_on(run: Run) -> str:
@@ -348,46 +230,6 @@ def alike(runs: Iterable[Run], leading: Run) -> list[Run]:
 
 def _prior(run: Run) -> str:
     return "predictions" if "evidence" in run.attrs else str(run.attrs.get("class_prior", "uniform"))
-
-
-def _over_settings(swept: Sweep, leading: Run, name: str, metric: str) -> Iterator[str]:
-    """Say between which values the result lies over the models and reliabilities that were run."""
-    runs = [run for runs in (sampled(swept) or swept.models).values() for run in runs]
-    means = {run.label: float(run.results[metric].sel(classifier=name).mean()) for run in runs}
-    others = [means.pop(run.label) for run in runs if "evidence" in leading.attrs and "evidence" not in run.attrs]
-    if others:
-        values = _percent(others[0]) if len(others) == 1 else _range(min(others), max(others))
-        yield f"By the annotations alone, it would be {values}, too low for a classifier that looks at the case."
-    least, most = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
-    if len(means) > 1:
-        yield (
-            f"Between the {len(means)} settings run (models and reliabilities), the accuracy goes from "
-            f"{_percent(means[least])} ({least}) to {_percent(means[most])} ({most})."
-        )
-
-
-def _noise(best: dict, metric: str) -> Iterator[str]:
-    if min(sds := (best[f"{metric}_sd"], best[f"{metric}_sampling_sd"])) > 0:
-        yield (
-            f"The annotations account for a standard deviation of {figures(100 * sds[0])} points, the sampling of "
-            f"cases for {figures(100 * sds[1])}."
-        )
-
-
-def _range(lower: float, upper: float) -> str:
-    return f"{100 * lower:.1f} to {_percent(upper)}"
-
-
-def _order(swept: Sweep, run: Run, rows: list[dict]) -> str:
-    metric, told = headline_metrics(swept)[0], []
-    if run.results.sizes["draw"] > 1:
-        pair = rows[0]["classifier"], rows[1]["classifier"]
-        if checks_failed(swept, "ceiling") & set(pair):
-            return ""
-        told.append(probabilities(difference(run.results, metric, *pair), *pair, for_whom(run.results.attrs)))
-    of_labels = [*truths(swept), run.results][0]
-    told.append(at_other_cut_offs(of_labels, *(row["classifier"] for row in rows[:2])))
-    return " ".join(filter(None, [*told, order_over_runs(swept)]))
 
 
 def order_over_runs(swept: Sweep) -> str:

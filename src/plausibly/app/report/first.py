@@ -3,7 +3,9 @@
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -13,7 +15,6 @@ from plausibly.aggregation.sweeps import Run, Sweep
 from plausibly.app.report._ambiguity import OPEN, SETTLED
 from plausibly.app.report._summary import (
     accuracy_bounds,
-    accuracy_in_words,
     alike,
     certainty_in_words,
     choice_of_cases,
@@ -21,17 +22,22 @@ from plausibly.app.report._summary import (
     prior_notes,
     rests_on,
 )
-from plausibly.app.report.label_metrics import OF_TWO, at_threshold, plain_metrics, truths
+from plausibly.app.report.label_metrics import (
+    OF_TWO,
+    at_threshold,
+    best_first,
+    better,
+    first_metrics,
+    otherwise_against,
+    plain_metrics,
+    truths,
+)
 from plausibly.app.report.of_labels import (
     RESTS_ON,
     about_few,
-    best_first,
-    better,
     expert_in_words,
-    first_metrics,
     headline_of_labels,
     operating_point,
-    otherwise_against,
     unusual,
 )
 from plausibly.app.report.panels import (
@@ -48,10 +54,11 @@ from plausibly.app.report.panels import (
     plain,
     points,
 )
-from plausibly.app.report.tables import checks_failed, headline, headline_metrics, lead
-from plausibly.app.screen import Screen, Table
+from plausibly.app.report.tables import annotated_cases, checks_failed, headline, headline_metrics, lead
+from plausibly.app.screen import Screen, Table, over_groups
 from plausibly.base.bootstrap import CI_PROB
 from plausibly.base.errors import PlausiblyError
+from plausibly.base.names import listed
 from plausibly.data.annotations import Annotations
 from plausibly.evaluation import by_group, summary
 from plausibly.evaluation.cautions import cautions
@@ -66,6 +73,8 @@ from plausibly.posterior.says import assumption
 
 EXPERT = "another expert"
 _MOST = 4  # columns of numbers
+MOST_DRAWN = 12  #: classifiers of the figure, the best first
+_READ = f"Points with {100 * CI_PROB:g} % intervals for new cases like these; dashed, with a band: another expert"
 _CLASS = {"what most experts would name": "the class that most experts would name"}  # as a class that is chosen
 
 
@@ -108,7 +117,7 @@ def table_of(columns: Sequence[Column], order: Sequence[str], apart: Mapping[str
     return Table(headings, rows, title, foot=foot)
 
 
-def of_sweep(swept: Sweep, *, named: bool = False, metrics: Sequence[str] = (), agrees: str = " agrees") -> Screen:
+def of_sweep(swept: Sweep, *, named: bool = False, metrics: Sequence[str] = ()) -> Screen:
     """Say what a sweep has to say on one screen, under the run that represents all.
 
     Parameters
@@ -119,8 +128,6 @@ def of_sweep(swept: Sweep, *, named: bool = False, metrics: Sequence[str] = (), 
         Whether the model was named, whose accuracy then comes first, as published.
     metrics
         Metrics that were asked for, which come first.
-    agrees
-        What classifiers do.
     """
     run, names = lead(swept), swept.classifiers
     if not names:
@@ -161,20 +168,36 @@ def of_sweep(swept: Sweep, *, named: bool = False, metrics: Sequence[str] = (), 
     told = []
     best = order[0]
     if named and known and best not in seen:
-        choice, truth = in_percent(numbers[best], " of cases"), truth_in_words(run.results.attrs)
-        said = f"By {model_in_words(run)}, {best}'s first choice is {_CLASS.get(truth, truth)} in {choice}."
-        told.append(said if metric == "top1_accuracy" else f"{accuracy_in_words(swept, rows[best], metric, run)}.")
+        k, truth = int(metric[3:].split("_")[0]), truth_in_words(run.results.attrs)
+        choice = "first choice is" if k == 1 else f"first {k} choices include"
+        share = in_percent(numbers[best], " of cases")
+        told.append(f"By {model_in_words(run)}, {best}'s {choice} {_CLASS.get(truth, truth)} in {share}.")
     elif asked:
         told.append(_metric_sentence(asked[0], best, results))
     if columns and swept.panels is not None:
-        told.append(agreement_sentence(swept.panels, columns, best, agrees))
-    if best in seen:
-        told.append(f"Its accuracy is not stated: {best} may have seen these labels.")
+        at_a_threshold = swept.of_labels is not None and "threshold" in swept.of_labels.attrs
+        agrees = "'s first choice agrees" if at_a_threshold else " agrees"
+        of = " of annotated cases" if annotated_cases(swept.annotations) else " of cases"
+        told.append(agreement_sentence(swept.panels, columns, best, agrees, of))
+    if withheld := [name for name in order if name in seen]:
+        told.append(f"Accuracy is not stated of {listed(withheld)}, which may have seen these labels.")
     if best in apart:
         told.append(ahead_sentence(apart[best], shares[best], *order[:2]))
     elif asked and len(order) > 1:
         told.append(_by_metric(results, one_valued[0], *order[:2]))
-    return Screen(" ".join(filter(None, told)), table, list(notes_of(swept, order, one_valued)), "metrics.csv")
+    notes = list(notes_of(swept, order, one_valued))
+    return Screen(" ".join(filter(None, told)), table, notes, "metrics.csv", _figures(first, order))
+
+
+def _figures(columns: Sequence[Column], names: Sequence[str]) -> dict[str, Any]:
+    """The figure of a table: its numbers with their intervals."""
+    return {_READ: partial(_draw, columns, names[:MOST_DRAWN])} if columns else {}
+
+
+def _draw(columns: Sequence[Column], names: Sequence[str]) -> Any:
+    from plausibly.app.plots._numbers import draw_numbers  # with Matplotlib
+
+    return draw_numbers(columns, names)
 
 
 def model_in_words(run: Run) -> str:
@@ -238,7 +261,14 @@ def notes_of(swept: Sweep, order: Sequence[str], metrics: Sequence[str] = ()) ->
     if swept.panels is not None and (told := constant_in_words(swept.panels)):
         yield told
     yield from choice_of_cases(swept)
-    yield from filter(None, map(too_far, [*freed_shape(swept, run).values()][:1]))
+    for freed in [*freed_shape(swept, run).values()][:1]:
+        yield from filter(None, [too_far(freed)])
+        if "total_lower" in freed:
+            ends = " to ".join(f"{100 * freed[f'total_{end}']:.1f}" for end in ("lower", "upper"))
+            yield (
+                f"The {100 * CI_PROB:g} % interval of {freed['classifier']}'s accuracy is {ends} % if experts may "
+                "disagree in other ways than the model assumes."
+            )
     yield from groups_of(run.results)
     shown = tuple(f"{metric_name(name)} of " for name in metrics)
     yield from [capitalised(told) for told in unusual(run.results) if told.startswith(shown)][:1]
@@ -250,27 +280,20 @@ def notes_of(swept: Sweep, order: Sequence[str], metrics: Sequence[str] = ()) ->
 
 
 def groups_of(results: xr.Dataset) -> Iterator[str]:
-    """Say between which values the first metric lies over groups of cases."""
+    """Say between which values the first metric of the first classifier lies over groups of cases."""
     if "group" not in results.coords:
         return
     metrics = [str(name) for name in results.data_vars if f"{name}{SUFFIX}" in results]
     metrics = [name for name in metrics if results[name].dims == ("classifier", "draw")]
+    first = sorted(metrics, key=lambda name: name.startswith("top"))[:1]
     for column in dict.fromkeys(results["group_column"].values.tolist()):
         inside = results.isel(group=np.flatnonzero(results["group_column"].values == column))
-        plain_first = sorted(metrics, key=lambda name: name.startswith("top"))
-        for metric in plain_first[:1]:
-            table = by_group(inside, metric).dropna(subset="mean")
-            own = table[table["classifier"] == table["classifier"].iloc[0]] if len(table) else table
-            if not len(own):
-                continue
-            own = own.sort_values("mean")
-            worst, best = own.iloc[0], own.iloc[-1]
-            ends = [f"{row['mean']:.2f} ({row['group']}, {row['n_cases']:,} cases)" for row in (worst, best)]
+        for metric in first:
+            own = by_group(inside, metric).dropna(subset="mean")
+            own = own[own["classifier"] == own["classifier"].iloc[0]] if len(own) else own
             few = f" {about_few(inside)}" if own["few"].any() else ""
-            yield (
-                f"By {column}, {metric_name(metric)} of {own['classifier'].iloc[0]} goes from {ends[0]} to {ends[1]}: "
-                f"groups.csv has the others.{few}"
-            )
+            for told in over_groups(column, f"{metric_name(metric)} of {' '.join(own['classifier'][:1])}", own, "mean"):
+                yield told + few
 
 
 def _of_cases(swept: Sweep) -> Screen:
@@ -312,7 +335,7 @@ def of_labels(
     names = best_first(results)
     known = [name for name in metrics if name in plain_metrics(results)] or first_metrics(results)
     columns = of_metrics(results, known[:_MOST], names)
-    told = [results.attrs.get("selected"), few_in_words(results), headline_of_labels(results, short=True)]
+    told = [results.attrs.get("selected"), few_in_words(results), headline_of_labels(results)]
     if panels is not None:
         told.append(agreement_sentence(panels, of_panels(panels, names)[-1:], names[0]))
     notes = [constant_in_words(panels) if panels is not None else "", expert_in_words(results, annotations)]
@@ -324,4 +347,5 @@ def of_labels(
     if "positive" in results.attrs:
         title += f"; positive: {results.attrs['positive']}{at_threshold(results) if operating_point(results) else ''}"
     table = table_of(columns, names, {}, title) if columns else None
-    return Screen(" ".join(filter(None, told)), table, [*filter(None, notes)], "metrics.csv")
+    said = " ".join(filter(None, told))
+    return Screen(said, table, [*filter(None, notes)], "metrics.csv", _figures(columns, names))

@@ -1,9 +1,9 @@
 """What classifiers name, class by class: the page of two classes, which clinicians know, and that of several."""
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,13 @@ import xarray as xr
 from jaxtyping import Float
 
 from plausibly.aggregation.sweeps import Sweep
+from plausibly.app.report.page import Part
 from plausibly.app.report.tables import TOTAL, headline, intervals, lead, value_and_interval
 from plausibly.base.bootstrap import CI_PROB, interval
 from plausibly.evaluation import by_group, largest_confusions, summary
-from plausibly.evaluation.metrics import ANSWERS, GROUPS
-from plausibly.evaluation.summaries import OF_LISTS, SUFFIX
+from plausibly.evaluation.comparison import probability_better
+from plausibly.evaluation.metrics import ANSWERS
+from plausibly.evaluation.summaries import OF_LISTS, SUFFIX, few_cases, few_in_words, goodness
 from plausibly.evaluation.truth import truth_in_words
 from plausibly.metrics.words import capitalised, metric_name
 
@@ -25,11 +27,10 @@ MOST_CLASSES = 15  #: in the table by class, the most frequent first
 MOST_IN_MATRIX = 12  #: classes of a confusion matrix; of more, the largest confusions say most
 _ROUNDING = 0.05  # cases, which are printed with one decimal
 _IN_WORDS = 3  # confusions of each classifier
+MOST_ROWS = 10  #: of metrics in one table for all classifiers
+MOST_COLUMNS = 7  #: metrics in a table of groups
 OF_TWO = "auroc", "sensitivity", "specificity", "ppv", "npv", "brier", "log_score", *ANSWERS
-_OF_GRADES = GROUPS["ordered"]
-_OF_MORE = *_OF_GRADES, "balanced_accuracy", "f1_macro", "brier", "log_score", "calibration_error", *ANSWERS
 _BY_CLASS = "sensitivity", "ppv", "f1"
-_AT_PREVALENCE = re.compile(r"(ppv|npv)_at_prevalence_[\d.]+$")
 NEW_CASES = "94 % interval for new cases like these"  #: what brackets hold
 _ONE_EXPERT = (
     "What one expert would say needs no model: a case on which experts disagree counts for each class by the share of "
@@ -50,15 +51,15 @@ def of_classes(swept: Sweep) -> tuple[str, list[Any]]:
     if not found:
         return "", []
     first, best = found[0], best_classifiers(swept)
-    of_all: list[Any] = [_of_all(swept, results) for results in found]
+    of_all = []
+    for results in found:
+        under = "" if "truth" in results.attrs else f", under {lead(swept).label}"
+        plain = results[[name for name in results if not OF_LISTS.match(str(name))]]
+        of_all += metric_tables(plain, f"Against {truth_in_words(results.attrs)}{under} [{NEW_CASES}]")
     of_all += [_ONE_EXPERT] if len(found) > 1 else []
-    shown: list[Any] = list(_introduction(swept, first))
     as_many = f"94 % interval for {first['confusion'].attrs['n_cases']:,.0f} new cases like these"
-    confused = confusions(first, best, as_many, each_class=True)
-    if "positive" in first.attrs:
-        return "Sensitivity, specificity and AUROC", [*shown, *of_all, *confused]
-    largest = f"The largest confusions, by {truth_in_words(first.attrs)}:"
-    return "Which classes are confused?", [*shown, largest, *confused, *of_all]
+    shown = [*_introduction(swept, first), *of_all, *confusions(first, best, as_many, each_class=True)]
+    return "Sensitivity, specificity and AUROC" if "positive" in first.attrs else "Which classes are confused?", shown
 
 
 def confusions(results: xr.Dataset, names: Sequence[str], per_new_case: str, *, each_class: bool = False) -> list[Any]:
@@ -76,50 +77,102 @@ def confusions(results: xr.Dataset, names: Sequence[str], per_new_case: str, *, 
     return shown
 
 
-def groups_of_classes(swept: Sweep, column: str) -> dict[str, pd.DataFrame]:
-    """Tabulate metrics of labels by the groups of a column: a row for each group and classifier."""
-    found = truths(swept)
-    if not found:
-        return {}
-    grouped = found[0] if "truth" in found[0].attrs else lead(swept).results
-    names = [name for name in plain_metrics(grouped) if name + SUFFIX in grouped]
-    if not names:
-        return {}
-    results = grouped.isel(group=np.flatnonzero(grouped["group_column"].values == column))
-    tables = {name: by_group(results, name) for name in names}
-    first = tables[names[0]]
-    few = np.where(first["few"], " (few)", "")
-    shown = {"Group": first["group"], "Cases": [f"{n:,}{flag}" for n, flag in zip(first["n_cases"], few, strict=True)]}
-    shown |= {"Classifier": first["classifier"]} if len(swept.classifiers) > 1 else {}
-    for name, table in tables.items():
-        shown[capitalised(metric_name(name))] = intervals(table)
-    ordered = pd.DataFrame(shown).sort_values("Group", kind="stable", ignore_index=True)
-    return {f"By {column}, against {truth_in_words(found[0].attrs)} [{NEW_CASES}]": ordered}
-
-
 def plain_metrics(results: xr.Dataset) -> list[str]:
     """Name the metrics of labels that have one value for a classifier."""
     plain = [str(name) for name, of in results.items() if of.dims == ("classifier", "draw")]
     return [name for name in plain if not OF_LISTS.match(name)]
 
 
-def of_labels_in_words(swept: Sweep, classifier: str) -> Iterator[str]:
-    """Say how well a classifier tells two classes apart, or grades."""
-    found = truths(swept)
-    if not found:
-        return
-    results = found[0].sel(classifier=[classifier])
-    first = OF_TWO[:3] if "positive" in results.attrs else _OF_GRADES[:3]
-    table = summary(results).set_index("metric")
-    told = [
-        f"{metric_name(name)} {row['mean']:.2f}"
-        + ("" if np.isnan(row["total_lower"]) else f" ({row['total_lower']:.2f} to {row['total_upper']:.2f})")
-        for name, row in table.loc[[name for name in first if name in table.index]].dropna(subset="mean").iterrows()
-    ]
-    if told:
-        listed = f"{', '.join(told[:-1])} and {told[-1]}" if len(told) > 1 else told[0]
-        of = f" for {results.attrs['positive']}{at_threshold(results)}" if "positive" in results.attrs else ""
-        yield f"Against {truth_in_words(results.attrs)}, {classifier} has {listed}{of} (94 % intervals)."
+def first_metrics(results: xr.Dataset) -> list[str]:
+    """Order the metrics that have a value: of two classes, those that clinicians read come first."""
+    known = [name for name in plain_metrics(results) if results[name].notnull().any()]
+    if "positive" not in results.attrs:
+        return known
+    return sorted(known, key=lambda name: OF_TWO.index(name) if name in OF_TWO else len(OF_TWO))
+
+
+def best_first(results: xr.Dataset) -> list[str]:
+    """Order the classifiers by their first metric, the best first."""
+    names = [str(name) for name in results["classifier"].values]
+    for metric in first_metrics(results)[:1]:
+        values = goodness(results[metric].mean("draw").values, results[metric].attrs)
+        names = [names[at] for at in np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")]
+    return names
+
+
+def better(results: xr.Dataset, metric: str, first: str, second: str) -> str:
+    """Write the probability that a classifier is better than another on new cases; empty if it is unknown."""
+    noise = "total" if f"{metric}_total" in results else None
+    of_both = results[metric].sel(classifier=[first, second])
+    share = np.nan if of_both.isnull().any() else probability_better(results, metric, first, second, noise=noise)
+    if np.isnan(share):
+        return ""
+    few = " (few cases)" if few_in_words(results) else ""
+    return f">0.99{few}" if share >= 0.995 else f"<0.01{few}" if share < 0.005 else f"{share:.2f}"
+
+
+def otherwise_against(results: xr.Dataset, metric: str) -> str:
+    """Say what a metric is against, if not the truth that the table names."""
+    said, truth = results[metric].attrs.get("against"), truth_in_words(results.attrs)
+    return "" if said in (None, truth) else f" (against {said})"
+
+
+def _size(results: xr.Dataset, at: int) -> str:
+    n = f"{results['group_n_cases'].values[at]:,}"
+    if "group_n_positive" in results.coords:
+        n += f", {results['group_n_positive'].values[at]:,.0f} {results.attrs['positive']}"
+    return f"{n} (few)" if few_cases(results)[at] else n
+
+
+def metric_tables(results: xr.Dataset, caption: str) -> list[Any]:
+    """Tabulate all metrics, and which classifier is better, best first.
+
+    A row for each metric, and class, in one table; of many rows, or classifiers, in a table for each classifier.
+    """
+    table, best = summary(results), best_first(results)
+    table["class"] = table.get("class", "")
+    place = {name: at for at, name in enumerate(first_metrics(results))}
+    table = table.sort_values("metric", key=lambda names: names.map(place).fillna(len(place)), kind="stable")
+    of_class = {name: results.sel(class_name=name, drop=True) if name else results for name in set(table["class"])}
+    rows = []
+    for (metric, class_name), own in table.groupby(["metric", "class"], sort=False):
+        row = {"metric": metric_name(str(metric)) + otherwise_against(results, str(metric)), "class": class_name}
+        row |= dict(zip(own["classifier"], intervals(own, TOTAL), strict=True))
+        for first, second in pairwise(best):
+            share = better(of_class[class_name], str(metric), first, second)
+            row[f"P({first} better than {second})"] = share
+        rows.append(row)
+    of_all = pd.DataFrame(rows)
+    what = [name for name in ("metric", "class") if name in of_all and of_all[name].any()]
+    if len(rows) <= MOST_ROWS and len(best) <= MOST_CLASSIFIERS:
+        apart = [name for name in of_all if str(name).startswith("P(")]
+        return [{caption: of_all[[*what, *best, *apart]]}] if rows else []
+    tables = {}
+    for name, after in zip(best, [*best[1:], None], strict=True):
+        own = of_all[[*what, name]].rename(columns={name: "value"})
+        if after is not None:
+            own[f"P(better than {after})"] = of_all[f"P({name} better than {after})"]
+        tables[f"{name}: {caption[0].lower()}{caption[1:]}"] = own
+    first = dict([*tables.items()][:MOST_CLASSIFIERS])
+    return [first, Part("The other classifiers", {name: of for name, of in tables.items() if name not in first})]
+
+
+def group_tables(results: xr.Dataset, column: str, metrics: Sequence[str], caption: str) -> dict[str, pd.DataFrame]:
+    """Tabulate metrics that have one value by the groups of a column: a row for each group and classifier.
+
+    Groups of few cases, or of few positive or negative ones, are marked.
+    """
+    own = results.isel(group=np.flatnonzero(results["group_column"].values == column))
+    known = [name for name in metrics if name + SUFFIX in own]
+    if not known:
+        return {}
+    first, *others = (by_group(own, name) for name in known[:MOST_COLUMNS])
+    sizes = {str(group): _size(own, at) for at, group in enumerate(own["group_value"].values)}
+    shown = {"group": first["group"], "cases": [sizes[group] for group in first["group"]]}
+    shown |= {"classifier": first["classifier"]} if results.sizes["classifier"] > 1 else {}
+    shown |= {capitalised(metric_name(name)): intervals(of) for name, of in zip(known, (first, *others), strict=False)}
+    more = f"; groups.csv has {len(known) - MOST_COLUMNS} more metrics" if len(known) > MOST_COLUMNS else ""
+    return {caption + more: pd.DataFrame(shown).sort_values("group", kind="stable", ignore_index=True)}
 
 
 def best_classifiers(swept: Sweep) -> list[str]:
@@ -173,21 +226,6 @@ def at_threshold(results: xr.Dataset) -> str:
     shown = [f"{at:.3g}{f' ({name})' if name else ''}" for name, at in own.items() if name in names]
     chosen = f" ({results.attrs['threshold_from']})" if "threshold_from" in results.attrs else ""
     return f" from a probability of {', '.join(shown)} on{chosen}"
-
-
-def _of_all(swept: Sweep, results: xr.Dataset) -> dict[str, pd.DataFrame]:
-    """Tabulate the metrics with one value for a classifier: a row per classifier, the best first."""
-    table = summary(results)
-    rows = table[table["class"] == ""] if "class" in table else table
-    rows = rows.set_index(["metric", "classifier"])
-    names = headline(swept, [lead(swept)])["classifier"]
-    shown = {"Classifier": names}
-    elsewhere = [str(name) for name in results if str(name) in rows.index and _AT_PREVALENCE.match(str(name))]
-    wanted = [*OF_TWO, *elsewhere] if "positive" in results.attrs else _OF_MORE
-    for metric in (metric for metric in wanted if metric in rows.index):
-        shown[capitalised(metric_name(metric))] = intervals(rows.loc[metric].loc[names], TOTAL)
-    under = "" if "truth" in results.attrs else f", under {lead(swept).label}"
-    return {f"Against {truth_in_words(results.attrs)}{under} [{NEW_CASES}]": pd.DataFrame(shown)}
 
 
 def two_by_two(results: xr.Dataset, name: str) -> pd.DataFrame:

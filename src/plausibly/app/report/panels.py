@@ -1,6 +1,6 @@
 """Panels of experts, agreement with one, and how far classifiers are apart: numbers of cells and of sentences."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -149,26 +149,6 @@ def ahead_sentence(apart: Number, share: float, first: str, second: str) -> str:
     by += points(apart)[len(points(Number(apart.mean))) :]
     sure = f"with probability {probability_in_words(share)}"
     return f"{by}, better {sure}." if share >= SURE else f"{by}: which is better is open (better {sure})."
-
-
-def agreement_in_words(
-    panels: xr.Dataset,
-    classifiers: Sequence[str],
-    agrees: str = " agrees",
-    of: str = " of cases",
-    *,
-    bounds: bool = True,
-) -> Iterator[str]:
-    """State how often classifiers agree with panels and with an expert, a sentence for each; experts once."""
-    columns = of_panels(panels, classifiers)
-    if not bounds:
-        short = ({name: Number(number.mean) for name, number in one.numbers.items()} for one in columns)
-        columns = [one._replace(numbers=numbers) for one, numbers in zip(columns, short, strict=True)]
-    for name in classifiers:
-        first = name == classifiers[0]
-        shown = columns if first else [one._replace(expert=None) for one in columns]
-        told = agreement_sentence(panels, shown, name, agrees, of)
-        yield " ".join(filter(None, [told, constant_in_words(panels) if first else ""]))
 
 
 def constant_in_words(panels: xr.Dataset) -> str:

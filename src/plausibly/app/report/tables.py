@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from jaxtyping import Float
 
 from plausibly.aggregation.sweeps import STATISTICS, Run, Sweep
 from plausibly.aggregation.sweeps.runs import usual_position
 from plausibly.base.bootstrap import CI_PROB, holding, interval
 from plausibly.data.annotations import Annotations
 from plausibly.evaluation.comparison import better_equal_worse
+from plausibly.evaluation.summaries import FEW
+from plausibly.evaluation.verdicts import short_shares
 from plausibly.metrics import METRICS
+from plausibly.metrics.words import capitalised, metric_name
 from plausibly.posterior.diagnostics.verdicts import failures, r_hat_limits
 
 CERTAINTIES = ("annotation_certainty", "score_certainty", "risk_certainty", "risk_level_certainty")
@@ -100,6 +102,21 @@ def headline(swept: Sweep, runs: Sequence[Run] = ()) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def accuracy_table(swept: Sweep) -> pd.DataFrame:
+    """The main table as text: accuracies with their intervals, those of the vote, and who is better than the next."""
+    table, shown = headline(swept), {}
+    shown["model"], shown["classifier"] = table["run"], table["classifier"]
+    for metric in headline_metrics(swept):
+        words = metric_name(metric)
+        for where, ends in ((f"{words}, new cases", TOTAL), (f"{words}, these cases", ENDS)):
+            shown[where] = intervals(table, [f"{metric}_{end}" for end in ends])
+        shown[f"{words}, majority vote"] = table[f"{metric}_voted"]
+    for where, prefix in (("these cases", ""), ("new cases", "total_")):
+        shares = table[[f"{prefix}{what}" for what in ("better", "equal", "worse")]].to_numpy()
+        shown[f"better / equal / worse, {where}, %"] = [short_shares(row) for row in shares]
+    return pd.DataFrame(shown)
+
+
 def representative(runs: Sequence[Run]) -> Run:
     """Choose the run that stands for its model: at the default reliability, or else the middle one."""
     usual = json.loads(runs[0].attrs.get("declaration", "{}")).get("reliability")
@@ -152,8 +169,8 @@ def intervals(table: pd.DataFrame, names: Sequence[str] = ENDS, *, digits: int =
     return [value_and_interval(*ends, digits=digits, sign=sign) for ends in table[list(names)].to_numpy(float)]
 
 
-def strata_table(swept: Sweep, settled: float, undecided: float) -> dict[str, Any] | None:
-    """Tabulate classifiers by how certain cases are, and by how many annotators they have.
+def strata_table(swept: Sweep, settled: float, undecided: float) -> dict[str, pd.DataFrame] | None:
+    """Tabulate classifiers by how certain cases are, and by how many annotators they have: a row for each group.
 
     Means over cases of the means over draws, under the run that stands for the sweep, weighted as in the evaluation.
     None without classifiers, or without the certainty of the most plausible class.
@@ -162,8 +179,7 @@ def strata_table(swept: Sweep, settled: float, undecided: float) -> dict[str, An
     if not swept.classifiers or "annotation_certainty_1" not in run.results:
         return None
     metric = headline_metrics(swept)[0]
-    certainty = run.results["annotation_certainty_1"].values
-    annotators = swept.annotations.per_case
+    certainty, annotators = run.results["annotation_certainty_1"].values, swept.annotations.per_case
     weight = run.results["case_weight"].values if "case_weight" in run.results else np.ones(len(certainty))
     groups = {
         f"certainty below {undecided:g}": certainty < undecided,
@@ -174,20 +190,16 @@ def strata_table(swept: Sweep, settled: float, undecided: float) -> dict[str, An
         "2 or 3 annotators": (annotators > 1) & (annotators < 4),
         "4 or more annotators": annotators >= 4,
     }
-    groups = {name: which for name, which in groups.items() if weight[which].sum() > 0}
-
-    def means(values: Float[np.ndarray, " case"]) -> list[float]:
-        return [float(np.average(values[which], weights=weight[which])) for which in groups.values()]
-
-    by_case = dict(zip(swept.classifiers, run.results[f"{metric}_by_case"].values, strict=True))
-    return {
-        "run": run.label,
-        "metric": metric,
-        "groups": list(groups),
-        "cases": [int(which.sum()) for which in groups.values()],
-        "certainty": means(certainty),
-        "rows": [{"classifier": name, "means": means(values)} for name, values in by_case.items()],
-    }
+    values = {"mean certainty": certainty}
+    values |= dict(zip(swept.classifiers, run.results[f"{metric}_by_case"].values, strict=True))
+    rows = [
+        {"group": name, "cases": f"{n:,}{' (few)' if n < FEW else ''}"}
+        | {of: float(np.average(each[which], weights=weight[which])) for of, each in values.items()}
+        for name, which in groups.items()
+        if weight[which].sum() > 0 and (n := int(which.sum()))
+    ]
+    words = f"{capitalised(metric_name(metric))} by certainty and by number of annotators, {run.label}"
+    return {f"{words}: means over cases and draws; accuracy cannot exceed the mean certainty": pd.DataFrame(rows)}
 
 
 def certainty_table(runs: Sequence[Run]) -> pd.DataFrame:

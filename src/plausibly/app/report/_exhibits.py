@@ -1,0 +1,305 @@
+"""Sentences, tables and figures as a page shows them, from what results and callers give, in any order and nesting."""
+
+import io
+import os
+import re
+import warnings
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial, singledispatch
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib import pyplot
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+import plausibly
+from plausibly.aggregation.model_comparison import Comparison, PredictiveCheck, Sensitivity
+from plausibly.app import plots
+from plausibly.app.report.page import Page, Part
+from plausibly.app.screen import Table, short_names
+from plausibly.base.errors import ArgumentError, FileError, show
+from plausibly.decisions.conformal import Coverage
+from plausibly.decisions.planning import Plan
+from plausibly.metrics.words import capitalised, metric_name
+
+MOST_ROWS = 200  #: of a table
+_NUMBER = re.compile(r"([<>]?[+\-\u2212]?\d[\d,.]*(e[+-]?\d+)?( %)?([ /(\[].*)?)?", re.DOTALL)
+_SENSITIVE = ("annotation_certainty_1", "top1_accuracy", "top3_accuracy")  # metrics shown of a sensitivity
+_MOST = 20  # cases of a plan
+_FIT = (
+    "Coverage of the plausibilities minus coverage of the annotators' choices, for the same sets. A negative "
+    "difference means that the model gives plausibility to classes that annotators do not choose first"
+)
+_PANEL = 4.8  # inches; two panels fill a page
+# Equal figures give equal bytes: no date, and identifiers from a fixed salt.
+SVG = {"svg.hashsalt": "plausibly", "svg.fonttype": "path", "font.size": 10}
+_NO_DATE = {"Date": None, "Creator": None, "Format": None, "Type": None}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure of several panels, which are drawn one by one."""
+
+    section: str  # of the page, by its id
+    panels: Sequence[Any]  # side by side: titles or "", with functions that draw into ``ax``; then data URIs
+    height: float  # inches
+    alt: str  # description for readers who cannot see it
+    caption: str  # how to read it
+    limits: tuple[float, float] | None = None  # of the vertical axes
+    folded: bool = False  # shown on demand only
+    wide: bool = False  # each panel takes the whole width
+
+    def draw(self, advance: Callable[[int], None] = lambda n: None) -> "Picture":
+        """Draw each panel as a picture of its own, so that a narrow screen shows them one below the other."""
+        drawn = []
+        with matplotlib.rc_context(SVG), warnings.catch_warnings():
+            # Letters that the font lacks become boxes, which readers see without a warning for each.
+            warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
+            for title, draw in self.panels:
+                figure = Figure(figsize=(2 * _PANEL if self.wide else _PANEL, self.height), layout="constrained")
+                ax = figure.subplots()
+                if self.limits is not None:
+                    ax.set_ylim(self.limits)
+                draw(ax=ax)
+                if title:
+                    ax.set_title(title)
+                drawn.append(to_uri(figure))
+                advance(1)
+        return replace(self, panels=drawn)
+
+
+def to_uri(figure: Figure) -> str:
+    """Write a figure as SVG into a data URI; one whose labels leave no room for its axes grows by them."""
+    buffer = io.BytesIO()
+    with matplotlib.rc_context(SVG), warnings.catch_warnings():
+        warnings.filterwarnings("error", "constrained_layout not applied", UserWarning)
+        try:
+            figure.savefig(buffer, format="svg", metadata=_NO_DATE)
+        except UserWarning:
+            figure.set_layout_engine("none")
+            figure.savefig(buffer, format="svg", metadata=_NO_DATE, bbox_inches="tight")
+    return "data:image/svg+xml;base64," + b64encode(buffer.getvalue()).decode()
+
+
+def _draw_to_uri(draw: Callable[[], Axes | Figure]) -> str:
+    """Data URI of a figure, which is drawn and closed."""
+    with matplotlib.rc_context(SVG), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
+        figure = draw().get_figure(root=True)
+        assert figure is not None
+        pyplot.close(figure)
+        return to_uri(figure)
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """One table, figure or sentence."""
+
+    caption: str = ""
+    text: str = ""  # a sentence, or
+    panels: tuple[str, ...] = ()  # a figure: its panels as data URIs,
+    alt: str = ""  # its description,
+    wide: bool = False  # and whether it takes the whole width; or
+    within: tuple["Exhibit", ...] = ()  # others, below a caption that unfolds them; or
+    columns: tuple[str, ...] = ()  # a table: names,
+    rows: tuple[tuple[str, ...], ...] = ()  # printed cells,
+    numeric: tuple[bool, ...] = ()  # whether each column holds numbers,
+    left_out: int = 0  # and the number of rows that are not shown
+
+
+def exhibits(thing: Any, caption: str = "") -> list[Exhibit]:
+    """Prepare something for a page, as :func:`plausibly.report` describes it; None adds nothing.
+
+    `caption` is that of what has none of its own.
+    """
+    if thing is None or (isinstance(thing, str) and not thing):
+        return []
+    if isinstance(thing, str):
+        return [Exhibit(caption, text=thing)]
+    if isinstance(thing, Part):
+        within = tuple(exhibits(thing.contents))
+        return [Exhibit(thing.title, within=within)] if within else []
+    if isinstance(thing, Picture):
+        drawn = thing if all(isinstance(panel, str) for panel in thing.panels) else thing.draw()
+        found = Exhibit(thing.caption, panels=tuple(drawn.panels), alt=thing.alt, wide=thing.wide)
+        return [Exhibit(thing.alt, within=(found,))] if thing.folded else [found]
+    if isinstance(thing, Table):
+        return [_table([*thing.rows, *thing.foot], thing.columns, thing.title or caption)]
+    if of_result := contents(thing):
+        return exhibits(of_result, caption)
+    if isinstance(thing, partial):  # a figure that is not drawn yet
+        return [Exhibit(caption, panels=(_draw_to_uri(thing),), wide=True)]
+    if isinstance(thing, pd.DataFrame | pd.Series):
+        return [_of_frame(thing.to_frame() if isinstance(thing, pd.Series) else thing, caption)]
+    if isinstance(thing, Axes | Figure):
+        return [Exhibit(caption, panels=(to_uri(thing.get_figure(root=True)),), wide=True)]
+    if isinstance(thing, Mapping):
+        return [one for words, of in thing.items() for one in exhibits(of, str(words))]
+    if isinstance(thing, Sequence | np.ndarray):
+        return [one for of in thing for one in exhibits(of, caption)]
+    for name in ("table", "to_frame"):
+        found = getattr(thing, name, None)
+        found = found() if callable(found) else found
+        if isinstance(found, pd.DataFrame):
+            return [*_verdict(thing), _of_frame(found, caption)]
+    raise ArgumentError(
+        f"the report takes sentences, data frames, figures, results with a table, and mappings or lists of these, but "
+        f"{show(thing)} was given: give one of them."
+    )
+
+
+def _verdict(thing: Any) -> list[Exhibit]:
+    verdict = getattr(thing, "verdict", None)
+    verdict = verdict() if callable(verdict) else verdict
+    return [Exhibit(text=verdict)] if isinstance(verdict, str) else []
+
+
+def _of_frame(frame: pd.DataFrame, caption: str) -> Exhibit:
+    shown = frame.head(MOST_ROWS)
+    shown = pd.DataFrame(shown if isinstance(frame.index, pd.RangeIndex) else shown.reset_index())
+    rows = [tuple(_cell(value) for value in row) for row in shown.itertuples(index=False, name=None)]
+    columns = ["" if name == "index" else str(name).replace("_", " ") for name in shown.columns]
+    return replace(_table(rows, columns, caption), left_out=len(frame) - len(shown))
+
+
+def _table(rows: Sequence[Sequence[str]], columns: Sequence[str], caption: str) -> Exhibit:
+    """A table of text; columns of numbers, but for the first, are aligned right."""
+    by_column = [[str(cell) for cell in of] for of in zip(*rows, strict=True)] or [[] for _ in columns]
+    by_column = [short_names(of) if name.lower() == "case" else of for name, of in zip(columns, by_column, strict=True)]
+    numeric = tuple(at > 0 and all(map(_NUMBER.fullmatch, of)) for at, of in enumerate(by_column))
+    return Exhibit(caption, columns=tuple(columns), rows=tuple(zip(*by_column, strict=True)), numeric=numeric)
+
+
+def _cell(value: Any) -> str:
+    if value is None or (np.isscalar(value) and pd.isna(value)):
+        return ""
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if isinstance(value, int | np.integer):
+        return f"{value:,}"
+    if isinstance(value, float | np.floating):
+        # Three decimals, or two significant digits if they would all be zero.
+        return f"{value:,.3f}" if value == 0 or abs(value) >= 0.001 else f"{value:.2g}"
+    if isinstance(value, list | tuple | set | np.ndarray):
+        return ", ".join(map(str, value))
+    return str(value)
+
+
+def render(page: Page) -> str:
+    """Text of a page: one self-contained HTML file; equal pages give equal text."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("plausibly.app", "report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    style, script = (Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("style.css", "script.js"))
+    digest = b64encode(sha256(script.encode()).digest()).decode()  # a page may run this script and no other
+    screen, parts = page.screen, []
+    for part in page.parts:
+        if shown := exhibits(part.contents):
+            parts.append({"id": part.id, "title": part.title, "open": part.open, "exhibits": shown})
+    return environment.get_template("page.html.j2").render(
+        page=page,
+        short=exhibits([screen.figures, *([screen.table] if screen.table else [])]),
+        notes=list(dict.fromkeys(screen.notes)),
+        parts=parts,
+        style=style,
+        script=script,
+        script_hash=f"sha256-{digest}",
+        version=plausibly.__version__,
+    )
+
+
+def write(page: Page, path: str | os.PathLike) -> None:
+    """Write a page into a file, which is replaced.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be written.
+    """
+    try:
+        Path(path).write_text(render(page), encoding="utf-8", newline="\n", errors="replace")
+    except OSError as error:
+        raise FileError(f"{path}: the file cannot be written ({error.strerror}); choose another place") from error
+
+
+@singledispatch
+def contents(result: Any) -> list[Any]:
+    """Sentences, figures and tables of a result, as :func:`plausibly.report` takes them; none of anything else."""
+    return []
+
+
+@contents.register
+def _(result: Comparison) -> list[Any]:
+    words = "Expected log predictive density of left-out annotations, and its difference from the best model"
+    return [result.verdict(), {words: partial(plots.model_comparison, result)}, result.table]
+
+
+@contents.register
+def _(result: PredictiveCheck) -> list[Any]:
+    words = "Observed statistics compared with those of replicates, each on its own scale"
+    return [result.verdict(), {words: partial(plots.predictive_checks, result)}, result.table]
+
+
+@contents.register
+def _(result: Sensitivity) -> list[Any]:
+    metrics = [name for name in _SENSITIVE if name in result.metrics] or result.metrics[:1]
+    figures = {
+        f"{capitalised(metric_name(metric))} under {model}, one choice changed at a time": partial(
+            plots.prior_sensitivity, result, metric, model
+        )
+        for model in dict.fromkeys(result.table["model"])
+        for metric in metrics
+    }
+    return [figures, result.table[result.table["metric"].isin(metrics)]]
+
+
+@contents.register
+def _(result: Coverage) -> list[Any]:
+    what = "Expected risk level that sets miss" if result.loss else "Share of answers that sets contain"
+    caption = (
+        f"{what} in test cases (mean over repeated splits), where the answer is the majority vote, the next "
+        "annotator's choice, or a class drawn from the plausibilities. Target: the answer that the sets were "
+        "calibrated on"
+    )
+    columns = ["alpha", "classifier", "target", *result.measures, "size"]
+    of_all = result.table["group"] == "all"
+    groups = result.table.loc[~of_all, ["group", "n", *columns]].reset_index(drop=True)
+    return [
+        result.verdict(),
+        {f"{caption} (filled points). Lines are intervals over splits": partial(result.plot)},
+        {caption: result.table.loc[of_all, columns].reset_index(drop=True)},
+        {f"{caption}, by group": groups} if len(groups) else None,
+        None if result.fit is None else {_FIT: result.fit},
+    ]
+
+
+@contents.register
+def _(result: Plan) -> list[Any]:
+    under = f"Planned under {result.posterior_model}. " if result.posterior_model else ""
+    names = ["place", "case", "labels", "annotator", "value", "information"]
+    of = "the difference between the classifiers" if result.goal == "better" else "the metric"
+    value = f" Value: percentage by which one more label is expected to narrow the interval of {of}."
+    bands = "Bands around widths contain 90 % of the simulations; dashed lines show cases chosen at random"
+    decided = "; the band around the probability is its Monte Carlo interval" if result.compare else ""
+    forecast = f"Forecast by number of further labels. {bands}{decided}"
+    if result.goal == "information":  # of which the value is the information itself
+        names.remove("value")
+        value, forecast = "", "Forecast by number of further labels"
+    listed = f"Cases to annotate first.{value} Information: expected information about the plausibilities, in nats"
+    return [
+        under + result.verdict(),
+        {forecast: partial(result.plot)},
+        {listed: result.chosen[[name for name in names if name in result.chosen]].head(_MOST)},
+    ]
