@@ -102,13 +102,14 @@ def test_every_delta_is_its_definition(rows, said, name):
 @settings(max_examples=20)
 @given(tables, st.randoms(use_true_random=False))
 def test_order_and_names_do_not_matter(rows, random):
-    cases = sorted({row[0] for row in rows})
-    said = {case: 1 for case in cases}
+    said = dict.fromkeys(sorted({row[0] for row in rows}), rows[0][2])  # names that annotators know
     before = discrepancy_ratio(readings(rows), {"A": said}).ratio["A"]
     shuffled = random.sample(rows, len(rows))
     names = {0: "z", 1: "x", 2: "w", 3: "y"}
     renamed = [(f"case {c}", {"a": "d", "b": "c", "c": "b", "d": "a"}[a], names[label]) for c, a, label in shuffled]
-    after = discrepancy_ratio(readings(renamed), {"A": {f"case {case}": "x" for case in cases}}).ratio["A"]
+    after = discrepancy_ratio(
+        readings(renamed), {"A": {f"case {case}": names[label] for case, label in said.items()}}
+    ).ratio["A"]
     assert after == pytest.approx(before)
 
 
