@@ -524,7 +524,7 @@ OF_ONE = [
     ("a.json", '{" p": 1}', "literal", A, "begins or ends with a blank"),
     ("a.json", '{"\\ud800": 1}', "literal", A, "row 1: the case is named '\\ud800', with a null character or half"),
     ("a.ann", "T1 X 0 1\n", "spans", F, "line 1 is 'T1 X 0 1'; write an id, a tag"),
-    ("a.json", "[1]", "spans", A, "one annotator's JSON is COCO, or a mapping from case to label"),
+    ("a.json", "[1]", "spans", A, "record 1 is 1; write an object"),
     ("none.ann", None, "spans", F, "the file does not exist"),
     ("a.ann", b"T1\tP 0 3\t\xff\n", "spans", F, "the file is not text in a known encoding"),
 ]

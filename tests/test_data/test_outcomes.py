@@ -84,8 +84,8 @@ def test_a_column_for_each_rater(tmp_path):
     for source in (table, tmp_path / "sheet.csv"):
         read = read_outcomes(source, ["ann"], raters=["ann", "gpt"], clusters="topic")
         said = zip(read.systems[read.system], read.cases[read.case], read.raters[read.rater], read.value, strict=True)
-        by_gpt = [("A", "p", "gpt", 1), ("B", "p", "gpt", 1), ("A", "q", "gpt", 0)]
-        assert [*said] == [("A", "p", "ann", 1), ("B", "p", "ann", 0), *by_gpt]
+        by_row = [("A", "p", "ann", 1), ("A", "p", "gpt", 1), ("B", "p", "ann", 0), ("B", "p", "gpt", 1)]
+        assert [*said] == [*by_row, ("A", "q", "gpt", 0)]
         assert read.cluster.tolist() == [0, 1]
 
 

@@ -20,12 +20,13 @@ import pyarrow as pa
 from plausibly.base.errors import AnnotationError, ArgumentError, PlausiblyWarning, show, suggest
 from plausibly.base.names import some
 from plausibly.data.annotations.io.answers import Answers, is_nothing
-from plausibly.data.annotations.io.columns import Columns, list_of, missing, plain, table_columns, to_codes, to_floats
+from plausibly.data.annotations.io.columns import Columns, missing, plain, table_columns, taken, to_codes, to_floats
 from plausibly.data.annotations.io.files import TABLES, naming, suffix_of
 from plausibly.data.annotations.io.formats import ARCHIVE, TOOLS, format_of
-from plausibly.data.annotations.io.source import JSON, Source, open_source
+from plausibly.data.annotations.io.source import JSON, Source, column_of, open_source, texts_of
 from plausibly.data.annotations.io.spellings import OUTCOMES, find, spelling_of
 from plausibly.data.annotations.io.verdicts import LEFT_OUT, Verdict, verdicts_on_one
+from plausibly.data.annotations.io.wide import melted
 
 KIND = "kind"  #: column that says of every rater whether it is a person
 PAIR = ("system_a", "system_b")
@@ -198,26 +199,22 @@ def _by_rater(columns: Columns, raters: Sequence[str]) -> tuple[Columns, Callabl
         if name not in columns:
             fix = suggest(name, columns, f"choose from {some([*columns], 9)}")
             raise AnnotationError(f"there is no column {name!r}, which is named as that of a rater; {fix}")
-    given = [np.setdiff1d(np.arange(len(columns[name])), missing(columns[name])) for name in raters]
-    row = pa.array(np.concatenate(given))
-    outcomes = [plain(columns[name]).take(pa.array(own)) for name, own in zip(raters, given, strict=True)]
-    melted = {name: column.take(row) for name, column in columns.items() if name not in raters}
-    melted["rater"] = _text(np.repeat(raters, [len(own) for own in given]))
-    melted["outcome"] = _text([None if one is None else str(one) for column in outcomes for one in list_of(column)])
-    return melted, lambda at: _row(row[at].as_py())
+    row, place, said = melted({name: texts_of(columns[name]) for name in raters})
+    further = {name: taken(column, row) for name, column in columns.items() if name not in raters}
+    rows = {"rater": column_of([raters[one] for one in place.tolist()]), "outcome": column_of(said.tolist())}
+    return further | rows, lambda at: _row(int(row[at]))
 
 
 def _with_outcome(
     columns: Columns, outcome: str, texts: Collection[str], at: Callable[[int], str]
 ) -> tuple[Columns, Callable[[int], str]]:
     """Leave out rows without an outcome, or with one of some texts instead; warn of their number."""
-    cells = list_of(plain(columns[outcome]))
-    kept = np.flatnonzero([one is not None and str(one).strip() not in {"", *texts} for one in cells])
+    cells = texts_of(columns[outcome])
+    kept = np.flatnonzero([one is not None and one not in texts for one in cells])
     if len(kept) < len(cells):
         words = f"left out {len(cells) - len(kept):,} of {len(cells):,} rows without an outcome"
         warnings.warn(words, PlausiblyWarning, stacklevel=4)
-    row = pa.array(kept)
-    return {name: column.take(row) for name, column in columns.items()}, lambda one: at(int(kept[one]))
+    return {name: taken(column, kept) for name, column in columns.items()}, lambda one: at(int(kept[one]))
 
 
 def is_rated(columns: Mapping[str, Any] | Sequence[str]) -> bool:
@@ -253,7 +250,7 @@ def _of_verdicts(verdicts: Sequence[Verdict], wanted: _Wanted, source: Source) -
             "name the field that does, with system= (--system)"
         )
     cells = {name: column for name, column in cells.items() if any(one is not None for one in column)}
-    columns = {name: _text([None if one is None else str(one) for one in column]) for name, column in cells.items()}
+    columns = {name: column_of([None if one is None else str(one) for one in column]) for name, column in cells.items()}
     return Rows(columns, lambda row: f"case {said[row].case!r}", exported=True)
 
 
@@ -285,7 +282,7 @@ def _of_system(read: Rows, name: str | None, path: Path | None) -> Rows:
                 "or give the system's name with the source: {NAME: table}, NAME=FILE on the command line"
             )
         name = path.stem
-    return replace(read, columns={**read.columns, "system": _text([name] * len(read))})
+    return replace(read, columns={**read.columns, "system": column_of([name] * len(read))})
 
 
 def _together(found: Sequence[tuple[str, Rows]], wanted: _Wanted) -> Rows:
@@ -352,7 +349,7 @@ def _of_rankings(read: Rows, form: str) -> Rows:
     source = row[of[a]]
     won = np.select([block[a] < block[b], block[a] > block[b]], [names[a], names[b]], "tie")
     kept = {name: one.take(pa.array(source)) for name, one in columns.items() if name not in ("system", form)}
-    pairs = {PAIR[0]: _text(names[a]), PAIR[1]: _text(names[b]), "outcome": _text(won)}
+    pairs = dict(zip((*PAIR, "outcome"), (column_of(one.tolist()) for one in (names[a], names[b], won)), strict=True))
     return Rows(kept | pairs, lambda at: read.at(int(source[at])), ranked=True)
 
 
@@ -373,7 +370,3 @@ def _parsed(column: pa.ChunkedArray, at: Callable[[int], str]) -> tuple[np.ndarr
             names += block
             place += [rank] * len(block)
     return np.array(of), np.array(names, str), np.array(place)
-
-
-def _text(cells: Sequence[str | None] | np.ndarray) -> pa.ChunkedArray:
-    return pa.chunked_array([pa.array(cells, pa.large_string())])

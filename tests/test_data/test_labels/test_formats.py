@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from plausibly.agreement import agreement, read_labels
-from plausibly.base.errors import FileError
+from plausibly.base.errors import FileError, PlausiblyWarning
 from plausibly.data.labels.formats import literal, spans_of_tags
 
 
@@ -91,7 +91,8 @@ def test_tables_of_every_suffix_and_names_of_columns(tmp_path, write):
     path = write("a.csv", 'case,annotator,label\np,ann,null\np,bob,"[1, 2]"\n')
     assert read_labels(path).n_missing == 1
     path = write("a.csv", "case,annotator,label\np,ann,null\np,bob,wart\n")
-    assert read_labels(path).n_missing == 0  # a mark like "None", of which a note is made
+    with pytest.warns(PlausiblyWarning, match="'null' is a class here, but may stand for no label"):
+        assert read_labels(path).n_missing == 0
     assert read_labels(path, "text").values.tolist() == ["null", "wart"]
 
 

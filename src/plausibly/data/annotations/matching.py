@@ -5,14 +5,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 from unicodedata import normalize
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 from jaxtyping import Int
 
 from plausibly.base.errors import ArgumentError, PlausiblyError, PredictionError
 from plausibly.base.names import same_names, some, unknown_class
-from plausibly.data.annotations.io.spellings import CASE, in_two_codes
+from plausibly.data.annotations.io.spellings import in_two_codes
 
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec"
 
@@ -205,13 +204,3 @@ def by_name(
 
 def _texts(names: Iterable) -> pd.Index:
     return pd.Index([str(name) for name in names], dtype=object)
-
-
-def with_index(frame: Any) -> Any:
-    """Call the index of a pandas data frame "case", unless it counts the rows or a column names the cases."""
-    if not nw.dependencies.is_pandas_dataframe(frame) or any(name in frame.columns for name in CASE):
-        return frame
-    index = frame.index
-    if index.nlevels > 1 or index.name is not None or index.equals(pd.RangeIndex(len(index))):
-        return frame
-    return frame.rename_axis("case")

@@ -2,29 +2,21 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from plausibly.base.errors import AnnotationError, ArgumentError, FileError, show
-from plausibly.base.names import some
-from plausibly.data.annotations.io.answers import lists_in, literal
-from plausibly.data.annotations.io.files import (
-    ending,
-    is_by_annotator,
-    lines_of,
-    naming,
-    read_json,
-    read_text,
-    suffix_of,
-)
+from plausibly.data.annotations.io.answers import literal
+from plausibly.data.annotations.io.files import ending, lines_of, naming, naming_file, read_json, read_text, suffix_of
 from plausibly.data.annotations.io.long_table import WHEN
 from plausibly.data.annotations.io.read import open_any
-from plausibly.data.annotations.io.source import open_source
-from plausibly.data.annotations.io.spellings import NAMES, spelling_of
+from plausibly.data.annotations.io.source import Source
+from plausibly.data.annotations.io.spellings import NAMES
 from plausibly.data.labels.container import Labels, from_table
 from plausibly.data.labels.table import SUFFIXES as OF_ROWS
-from plausibly.data.labels.table import is_missing, labels_in, to_list, to_objects
+from plausibly.data.labels.table import is_missing, labels_in, to_objects
 from plausibly.distances import tree_of
 
 _WHO = ("annotator", "annotator_id", "worker", "worker_id", "annotated_by")
@@ -101,7 +93,7 @@ def _object(one: Mapping, kind: str, number: int) -> Any:
 
 
 Kind = Literal["literal", "text", "bio", "trees", "boxes", "keypoints", "spans"]
-Source = str | os.PathLike
+Named = str | os.PathLike
 Row = tuple[str, str, Any]
 
 OF_LINES = (".txt", ".conll", ".bio", ".mrg", ".ann")
@@ -109,7 +101,7 @@ SUFFIXES = (*OF_ROWS, *OF_LINES)
 
 
 def read_labels(
-    source: Source | Mapping[str, Source],
+    source: Named | Mapping[str, Named],
     kind: Kind = "literal",
     *,
     case: str | None = None,
@@ -175,20 +167,19 @@ def read_labels(
         raise ArgumentError(f"there is no kind of label {kind!r}: choose from {', '.join(kinds)}.")
     roles = {"case": case, "annotator": annotator, "label": label, "score": score, "count": count}
     options = {"layout": layout, "control": control, "repeats": repeats}
-    if not isinstance(source, Mapping):
-        path = Path(source)
-        with naming(path):
-            if ending(path) in OF_LINES or path.is_dir() or _is_coco(path):
-                return Labels.of(_records(list(_rows(path, kind, {}, None))))
-        return _of_kind(path, kind, roles, options)
-    if kind == "literal" and is_by_annotator(source) and not any(_is_coco(Path(file)) for file in source.values()):
-        return Labels.of(source, **roles, **options)
+    each = source if isinstance(source, Mapping) else {None: source}
+    several = naming_file(source) if isinstance(source, Mapping) else nullcontext()
+    if not any(ending(Path(file)) in OF_LINES or Path(file).is_dir() for file in each.values()):
+        with naming_file(source):
+            opened = open_any(source, roles, **options)
+        if not any(_is_coco(part.content, kind) for part in (opened.parts or {"": opened}).values()):
+            with several:
+                return _of_kind(opened, kind)
     rows: list[Row] = []
-    for who, file in source.items():
+    for who, file in each.items():
         with naming(Path(file)):
-            rows += _rows(Path(file), kind, {role: name for role, name in roles.items() if name}, str(who))
-    files = [str(file) for file in source.values()]
-    with naming(files[0] if len(files) == 1 else some(files)):
+            rows += _rows(Path(file), kind, None if who is None else str(who))
+    with several:
         return Labels.of(_records(rows))
 
 
@@ -198,26 +189,26 @@ def _records(rows: list[Row]) -> dict[str, list[Any]]:
     return {name: list(column) for name, column in zip((*NAMES, "label"), zip(*rows, strict=True), strict=True)}
 
 
-def _of_kind(path: Path, kind: str, roles: Mapping[str, str | None], options: Mapping[str, Any]) -> Labels:
+def _of_kind(source: Source, kind: str) -> Labels:
     """Read a table, whose text is of some kind."""
     if kind not in PARSED:
-        return Labels.of(path, **roles, **options)
-    with naming(path):
-        table = labels_in(open_any(path, roles, **options), (), WHEN, in_lists=False)
+        return Labels.of(source)
+    with naming_file(source):
+        table = labels_in(source, (), WHEN, in_lists=False)
         if table is None:
             raise ArgumentError(f"kind {kind!r} is for labels, but this counts or ranks classes: leave it out.")
         text = table.label if table.text is None else table.text
         values = to_objects(_cell(cell, kind, row) for row, cell in enumerate(text.tolist(), 1))
-        return from_table(replace(table, label=values, text=None), "drop", options["repeats"])
+        return from_table(replace(table, label=values, text=None), "drop", source.repeats)
 
 
-def _is_coco(path: Path) -> bool:
-    """Whether a file holds objects in images."""
-    content = read_json(path) if ending(path) == ".json" else None
-    return isinstance(content, Mapping) and isinstance(content.get("annotations"), list) and "images" in content
+def _is_coco(content: Any, kind: str) -> bool:
+    """Whether this holds objects in images."""
+    of_images = isinstance(content, Mapping) and (kind in ("boxes", "keypoints") or "images" in content)
+    return of_images and "annotations" in content
 
 
-def _rows(path: Path, kind: str, names: Mapping[str, str | None], who: str | None) -> Iterator[Row]:
+def _rows(path: Path, kind: str, who: str | None) -> Iterator[Row]:
     """Read a file with the labels of one annotator, or, if who that is isn't given, of all."""
     suffix = ".ann" if path.is_dir() else suffix_of(path, SUFFIXES)
     if who is None and suffix in (".ann", ".mrg"):
@@ -233,10 +224,8 @@ def _rows(path: Path, kind: str, names: Mapping[str, str | None], who: str | Non
     elif suffix == ".ann":
         yield path.stem, str(who), _offsets(path)
     elif suffix == ".json":
-        yield from _in_json(read_json(path), kind, who)
-    elif suffix in OF_ROWS:
-        for case, value in zip(*_cells(path, kind, names), strict=True):
-            yield case, str(who), value
+        rows = coco_labels(read_json(path), kind, one_annotator=who is not None)
+        yield from ((case, annotator if who is None else who, value) for case, annotator, value in rows)
     elif kind == "bio":
         for number, sentence in enumerate(_sentences(path, last=who is not None), 1):
             for column, spans in enumerate(sentence, 1):
@@ -250,26 +239,6 @@ def _rows(path: Path, kind: str, names: Mapping[str, str | None], who: str | Non
         lines = _bracketed(read_text(path)) if suffix == ".mrg" else lines_of(read_text(path))
         for number, line in enumerate(lines, 1):
             yield str(number), who, _cell(line, "trees" if suffix == ".mrg" else kind, number)
-
-
-def _in_json(content: Any, kind: str, who: str | None) -> list[Row]:
-    """Labels of COCO, or one annotator's by case."""
-    if isinstance(content, Mapping) and "annotations" in content:
-        rows = coco_labels(content, kind, one_annotator=who is not None)
-        return [(case, annotator if who is None else who, value) for case, annotator, value in rows]
-    if not isinstance(content, Mapping):
-        raise AnnotationError("one annotator's JSON is COCO, or a mapping from case to label; write {case: label}")
-    return [(str(case), str(who), _cell(value, kind, row)) for row, (case, value) in enumerate(content.items(), 1)]
-
-
-def _cells(path: Path, kind: str, roles: Mapping[str, str]) -> tuple[list[Any], list[Any]]:
-    """Read the cases and the labels of one annotator's table."""
-    columns = open_source(path, roles=roles).columns()
-    found = [columns[spelling_of(name, columns, f"say with --{name} which one it is")] for name in ("case", "label")]
-    cases, cells = (to_list(column, name) for name, column in zip(("case", "label"), found, strict=True))
-    if kind not in PARSED:
-        cells = lists_in(cells) or [literal(cell) if isinstance(cell, str) else cell for cell in cells]
-    return cases, [_cell(cell, kind, row) for row, cell in enumerate(cells, 1)]
 
 
 def _cell(cell: Any, kind: str, row: int) -> Any:

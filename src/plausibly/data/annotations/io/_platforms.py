@@ -12,6 +12,7 @@ from plausibly.base.errors import AnnotationError, PlausiblyWarning, show
 from plausibly.data.annotations.io.answers import Answers, choose, is_list, is_nothing, whole
 from plausibly.data.annotations.io.columns import is_number, list_of
 from plausibly.data.annotations.io.spellings import CASE, find
+from plausibly.data.annotations.io.verdicts import record_of
 
 if TYPE_CHECKING:
     from plausibly.data.annotations.io.source import Source
@@ -23,6 +24,8 @@ def rows_of(source: "Source") -> Sequence[Row]:
     """Rows of a table, or records; a blank cell is None."""
     if source.content is not None:
         rows: Iterable[Any] = source.records
+        for number, row in enumerate(rows, 1):
+            record_of(row, f"record {number}")
     else:
         columns = source.columns()
         rows = (dict(zip(columns, row, strict=True)) for row in zip(*map(list_of, columns.values()), strict=True))
@@ -101,15 +104,19 @@ def is_marks(cells: Iterable[Any]) -> bool:
 def finished(answers: Answers) -> Answers:
     """Take answers that are all numbers for grades, or for scores where some are not whole."""
     cells = [str(one).strip() for one in answers.value if one is not None]
-    plain = all(is_number(cell) and (len(cell.lstrip("+-")) < 2 or cell.lstrip("+-")[0] != "0" or "." in cell[:3])
-                for cell in cells)  # fmt: skip
-    if not cells or not plain or any(map(is_list, answers.value)):
+    if not cells or not are_numbers(cells) or any(map(is_list, answers.value)):
         return answers
     answers.scores = any(float(cell) % 1 for cell in cells)
     answers.rating = not answers.scores
     kind = float if answers.scores else int
     answers.value = [None if one is None else kind(float(str(one).strip())) for one in answers.value]
     return answers
+
+
+def are_numbers(cells: Iterable[str]) -> bool:
+    """Whether all texts read as numbers, which codes such as 007 do not."""
+    plain = ((cell, cell.lstrip("+-")) for cell in {*cells})
+    return all(is_number(cell) and (len(own) < 2 or own[0] != "0" or "." in cell[:3]) for cell, own in plain)
 
 
 def is_true(cell: Any) -> bool:

@@ -19,7 +19,7 @@ from plausibly.data.annotations.io.spellings import CASE, COLUMNS, LABELLED
 
 _NUMBERS = re.compile(r"\[[\s\d.eE+\-\[\]]*\]")
 _GAP = re.compile(r"(?<=[\d.\]])\s+(?=[\d.\[]|[+-][\d.])")  # between two numbers or rows
-_TAKEN = {*sum(COLUMNS.values(), ())}  # names of columns that answers themselves have
+TAKEN = {*sum(COLUMNS.values(), ())}  #: names of columns that answers themselves have
 _NAMED = 9  # parts of an export that an error lists
 
 
@@ -71,7 +71,7 @@ class Answers:
             del columns["annotator"]
             columns[LABELLED] = [str(seen.update([case]) or seen[case]) for case in self.case]
         names = dict.fromkeys(name for fields in self.further for name in fields)
-        free = {name: f"({name})" if name in _TAKEN else name for name in names}
+        free = {name: f"({name})" if name in TAKEN else name for name in names}
         return {free[name]: [fields.get(name) for fields in self.further] for name in names} | columns
 
 

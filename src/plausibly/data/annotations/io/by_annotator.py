@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from plausibly.data.annotations.io.source import Source
 
 
-def answers_by_annotator(sources: Mapping[str, "Source"], read: Callable[["Source"], Answers | None]) -> Answers:
+def answers_by_annotator(sources: Mapping[str, "Source"], read: Callable[["Source"], Any]) -> Answers:
     """Answers of all annotators; `read` takes apart a file in a known format, and returns None of another."""
     answers, parts = Answers(), []
     for who, source in sources.items():
         with naming(source.path):
-            part = read(source) or _of_rows(source)
+            part = read(source) or source
+            part = part if isinstance(part, Answers) else _of_rows(part)
             names = list(dict.fromkeys(one for one in part.annotator if one is not None))
             if len(names) > 1:
                 raise AnnotationError(

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from plausibly.base.errors import AnnotationError, PlausiblyError, show
 from plausibly.base.names import is_storable, repeated
-from plausibly.data.annotations.io.spellings import called
+from plausibly.data.annotations.io.spellings import CASE, called
 
 _EXACT = 2**53  # up to which float64 holds every whole number
 
@@ -42,14 +42,15 @@ def category_order(frame: Any, names: Collection[str]) -> tuple[str, ...] | None
     return tuple(found.categories) if isinstance(found, nw.Enum) else None
 
 
-def frame_columns(frame: Any, error: type[PlausiblyError] = AnnotationError) -> Columns:
+def frame_columns(frame: Any, error: type[PlausiblyError] = AnnotationError, *, of_numbers: bool = False) -> Columns:
     """Turn a data frame of any kind that narwhals knows into Arrow columns by name.
 
     A named pandas index (``df.set_index("case")``, or what a group-by leaves) counts as columns; an index of text
-    without a name is taken for case names, so that nothing is matched by order that could be matched by name.
+    without a name, or one `of_numbers` that does not count the rows, is taken for case names, so that nothing is
+    matched by order that could be matched by name.
     """
     if nw.dependencies.is_pandas_dataframe(frame):
-        frame = _with_index(frame, error)
+        frame = _with_index(frame, error, of_numbers)
     names = [str(name) for name in (frame.column_names if isinstance(frame, pa.Table) else frame.columns)]
     if again := repeated(names):
         raise error(f"the column {again[0]!r} occurs {again[1]} times; keep one")
@@ -276,13 +277,15 @@ def is_text(kind: pa.DataType) -> bool:
     return pa.types.is_string(kind) or pa.types.is_string_view(kind) or pa.types.is_large_string(kind)
 
 
-def _with_index(frame: Any, error: type[PlausiblyError]) -> Any:
+def _with_index(frame: Any, error: type[PlausiblyError], of_numbers: bool) -> Any:
     """Turn an index that carries names into columns."""
-    for name in frame.index.names:
+    index = frame.index
+    for name in index.names:
         if name is not None and name in frame.columns:
             raise error(f"the column {name!r} occurs twice, as a column and as the index; keep one")
-    if any(name is not None for name in frame.index.names):
+    if any(name is not None for name in index.names):
         return frame.reset_index()
-    if frame.index.nlevels == 1 and frame.index.dtype.kind not in "iu" and "case" not in frame.columns:
+    names = index.dtype.kind not in "iu" or (of_numbers and not index.equals(pd.RangeIndex(len(index))))
+    if index.nlevels == 1 and names and not any(name in frame.columns for name in CASE):
         return frame.rename_axis("case").reset_index()
     return frame

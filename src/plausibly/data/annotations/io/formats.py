@@ -5,7 +5,6 @@ case return :class:`Answers`, those of tables that are long already the source, 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
@@ -67,14 +66,10 @@ from plausibly.data.annotations.io.case_rows import (
     write_case_rows,
 )
 from plausibly.data.annotations.io.files import BY_ANNOTATOR, TABLES
-from plausibly.data.annotations.io.long_table import (
-    is_long,
-    is_of_scores,
-    write_long_table,
-)
+from plausibly.data.annotations.io.long_table import is_long, is_of_scores, write_long_table
 from plausibly.data.annotations.io.source import JSON, Source, column_of, open_files
 from plausibly.data.annotations.io.verdicts import Reader, answers_to_one
-from plausibly.data.annotations.io.wide import counted_long, is_counted_long, is_wide, rater_rows, wide_answers
+from plausibly.data.annotations.io.wide import counted_long, is_counted_long, is_wide, rater_rows, wide_rows
 
 LINES = (".jsonl",)
 
@@ -245,7 +240,7 @@ OF_ANSWERS = (
         "one row per case and one column per annotator: `case`, and columns with the same few texts as cells, or "
         "called after annotators (`Rater1`, `r2`), also of numbers",
         is_wide,
-        wide_answers,
+        wide_rows,
     ),
     Format(
         "raters-in-rows",
@@ -332,9 +327,7 @@ def read_source(source: Source, formats: Sequence[Format] = FORMATS) -> Rows | S
     columns = found.to_columns()
     found.tell_left_out(source.path)
     cells = {name: column if name == "label" else column_of(column) for name, column in columns.items()}
-    form = {"layout": "scores" if found.scores else "table", "graded": found.rating, "roles": {}, "control": None}
-    own = {"suffixes": {".parquet"}, "content": None, "parts": None, "names": [*cells], "table": lambda: cells}
-    return replace(source, **own, **form)
+    return source.as_long(cells, scores=found.scores, graded=found.rating)
 
 
 #: Fields of files that are known and not read, with what to do.
@@ -367,7 +360,7 @@ def read_by_annotator(source: Source) -> Answers:
         assert source.path is not None
         files = {path.stem: path for path in sorted(source.path.iterdir()) if path.suffix.lower() in BY_ANNOTATOR}
         parts = open_files(files, control=source.control, classes=source.classes).parts
-    return answers_by_annotator(parts or {}, lambda part: taken_apart(part, OF_ANSWERS))  # type: ignore[arg-type]
+    return answers_by_annotator(parts or {}, lambda part: taken_apart(part, OF_ANSWERS))
 
 
 def refuse_control(control: str) -> NoReturn:

@@ -31,7 +31,6 @@ from plausibly.data.annotations.io.files import TABLES, ending, read_npy, suffix
 from plausibly.data.annotations.io.spellings import CASE, FURTHER, called
 from plausibly.data.annotations.io.spellings import PREDICTED as NAMED
 from plausibly.data.annotations.io.table_files import header_of, read_batches, refuse_repeats
-from plausibly.data.annotations.matching import with_index
 
 SUFFIXES = (".npy", *TABLES, ".txt")
 _LEVEL = "__index_level_0__"  # what the index of a data frame is called as the last column of a Parquet file
@@ -132,7 +131,7 @@ def matrix_of(
     """Take a data frame or an array as a matrix; pandas' 0, 1, … for unnamed columns is a header only of classes."""
     if not is_frame(source):
         return from_array(source, error)
-    matrix = _joined([frame_columns(with_index(source), error)], error, classes, cases, labels=labels)
+    matrix = _joined([frame_columns(source, error, of_numbers=True)], error, classes, cases, labels=labels)
     names = [] if isinstance(source, pa.Table) else list(source.columns)
     unnamed = names == list(range(len(names))) and (classes is None or set(map(str, names)) != set(classes))
     return replace(matrix, columns=None) if unnamed and names else matrix

@@ -1,7 +1,7 @@
 """What annotations are read from: a file, a folder or an object in memory, decoded so far that its layout shows."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,13 @@ import pyarrow as pa
 from plausibly.base.errors import AnnotationError, ArgumentError, show
 from plausibly.base.progress import Progress
 from plausibly.data.annotations.io._inspect import ARCHIVE, read_archive
+from plausibly.data.annotations.io.answers import whole
 from plausibly.data.annotations.io.case_rows import is_of_cases
-from plausibly.data.annotations.io.columns import frame_columns, is_frame, is_nothing
+from plausibly.data.annotations.io.columns import frame_columns, is_frame, is_nothing, list_of
 from plausibly.data.annotations.io.files import BY_ANNOTATOR, TABLES, WORKBOOK, ending, naming, read_json, read_lines
 from plausibly.data.annotations.io.long_table import is_long
 from plausibly.data.annotations.io.spellings import COLUMNS, FURTHER, renamed
 from plausibly.data.annotations.io.table_files import header_of, read_columns
-from plausibly.data.annotations.matching import with_index
 
 JSON = (".json", ".jsonl")
 _LARGE = 2**23  # bytes
@@ -79,6 +79,11 @@ class Source:
         """All columns of a table."""
         return self.columns()
 
+    @cached_property
+    def texts(self) -> dict[str, np.ndarray]:
+        """All cells of a table as text, None where they are blank."""
+        return {name: texts_of(column) for name, column in self.cells.items()}
+
     def columns(self, wanted: Collection[str] | None = None) -> dict[str, Column]:
         """Return the columns of a table: in Arrow, or as lists of objects that Arrow would change.
 
@@ -101,6 +106,12 @@ class Source:
         asked = None if wanted is None else [name for name, role in names.items() if role in wanted]
         with Progress(self.progress and ending(self.path) != WORKBOOK and self.path.stat().st_size > _LARGE) as bars:
             return {names[name]: column for name, column in read_columns(self.path, asked, bars).items()}
+
+    def as_long(self, columns: dict[str, Column], *, scores: bool, graded: bool) -> "Source":
+        """Return a long table of the same answers."""
+        form: dict[str, Any] = {"layout": "scores" if scores else "table", "graded": graded, "suffixes": {".parquet"}}
+        own: dict[str, Any] = {"names": [*columns], "table": lambda: columns, "roles": {}, "control": None}
+        return replace(self, **form, **own, content=None, parts=None)
 
 
 def open_source(path: Path, *, roles: Mapping[str, str] | None = None, **options: Any) -> Source:
@@ -139,7 +150,7 @@ def source_in_memory(source: Any, *, roles: Mapping[str, str] | None = None, **o
         source = table
     elif is_frame(source):
         by_case = nw.dependencies.is_pandas_dataframe(source) and is_of_cases(map(str, source.columns))
-        columns = columns_of_frame(with_index(source) if by_case else source)
+        columns = columns_of_frame(source, of_numbers=by_case)
         names = renamed(columns, roles)
         return _of_columns({names[name]: column for name, column in columns.items()}, **options)
     elif isinstance(source, Iterable) and not isinstance(source, str | bytes | Mapping | Sequence):
@@ -226,6 +237,18 @@ def column_of(cells: list[Any]) -> Column:
     return cells
 
 
+def as_text(cell: Any) -> str | None:
+    """Return a cell as text, whole numbers without a decimal point; None of a blank one."""
+    return None if is_nothing(cell) else str(whole(cell)).strip()
+
+
+def texts_of(column: Column) -> np.ndarray:
+    """Return the cells of a column as text, None where they are blank."""
+    texts = np.empty(len(column), object)
+    texts[:] = [as_text(cell) for cell in list_of(column)]
+    return texts
+
+
 def columns_of_dataset(source: Any) -> dict[str, list[Any]] | None:
     """Columns of a ``datasets.Dataset``, known by what it offers, so that the package need not be there."""
     if hasattr(source, "features") and hasattr(source, "column_names") and callable(getattr(source, "to_dict", None)):
@@ -233,8 +256,8 @@ def columns_of_dataset(source: Any) -> dict[str, list[Any]] | None:
     return None
 
 
-def columns_of_frame(frame: Any) -> dict[str, Column]:
-    """Take the columns of a data frame; those that Arrow cannot hold, or would alter, as lists of objects."""
+def columns_of_frame(frame: Any, *, of_numbers: bool = False) -> dict[str, Column]:
+    """Take the columns of a data frame, as :func:`frame_columns`; those that Arrow would alter as lists of objects."""
     if isinstance(frame, pa.Table):
         return dict(frame_columns(frame))
     is_pandas = nw.dependencies.is_pandas_dataframe(frame)
@@ -249,5 +272,5 @@ def columns_of_frame(frame: Any) -> dict[str, Column]:
     if kept:
         frame = frame.drop(columns=list(kept)) if is_pandas else frame.drop(list(kept))
     order = [str(name) for name in frame.columns]
-    found = frame_columns(frame) | {str(name): own for name, own in kept.items()}
+    found = frame_columns(frame, of_numbers=of_numbers) | {str(name): own for name, own in kept.items()}
     return {name: found[name] for name in [*order, *found] if name in found}

@@ -2,22 +2,33 @@
 
 import re
 import warnings
-from collections.abc import Collection
-from itertools import compress
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
 
 from plausibly.base.errors import AnnotationError, PlausiblyWarning, show
 from plausibly.base.names import some
 from plausibly.data.annotations._rows import MOST
-from plausibly.data.annotations.io._platforms import finished
-from plausibly.data.annotations.io.answers import Answers, is_nothing, to_name, whole
-from plausibly.data.annotations.io.columns import Columns, is_number, is_text, list_of
-from plausibly.data.annotations.io.long_table import MARKS
-from plausibly.data.annotations.io.spellings import ANSWERS, CASE, FURTHER, LABELLED, OUTCOMES, SOFT, TOTALS, find
+from plausibly.data.annotations.io._platforms import are_numbers
+from plausibly.data.annotations.io.answers import TAKEN, Answers, is_nothing, to_name
+from plausibly.data.annotations.io.columns import Columns, is_number, is_text, list_of, missing, taken
+from plausibly.data.annotations.io.long_table import MARKS, ORDERINGS
+from plausibly.data.annotations.io.source import Source, as_text, column_of
+from plausibly.data.annotations.io.spellings import (
+    ANSWERS,
+    CASE,
+    FURTHER,
+    LABELLED,
+    NAMES,
+    OUTCOMES,
+    SOFT,
+    TOTALS,
+    find,
+)
 from plausibly.data.annotations.io.table_files import read_batches
-
-if TYPE_CHECKING:
-    from plausibly.data.annotations.io.source import Source
 
 _MOST_CLASSES = 50  #: different labels, of more than which columns of free text have no few in common
 _NOT_ANNOTATORS = {*MARKS, *ANSWERS, *SOFT, "score", "annotation"}
@@ -26,17 +37,8 @@ _PEOPLE = (
     *("pathologist", "dermatologist", *(name for name in FURTHER["annotator"] if "_" not in name)),
 )
 #: What columns of labels that no annotator gave are called.
-_TRUTHS = {
-    "gold",
-    "truth",
-    "ground_truth",
-    "ground truth",
-    "reference",
-    "consensus",
-    "majority",
-    "final",
-    "adjudicated",
-}
+_TRUTHS = {"gold", "truth", "ground_truth", "ground truth", "reference", "consensus", "majority", "final"}
+_TRUTHS |= {"adjudicated"}
 _NAMES = ("name", "your name", "email", "email address", "e-mail", "initials", "responseid", "response id")
 SURVEY = {"responseid", "response id", "timestamp", "email address"}  #: columns that forms write
 _SUMS = ("total", "totals", "sum", "mean", "average", "median", "std", "sd")  #: cases that sum up others
@@ -46,7 +48,7 @@ _PERSON = re.compile(rf"(?:.*[\W_])?(?:{'|'.join(_PEOPLE)})s?")
 _NUMBERED = re.compile(r"(?:[\s_.#-]*\d+|[\s_.#-]+[a-z])?")
 
 
-def is_wide(source: "Source") -> bool:
+def is_wide(source: Source) -> bool:
     """Whether a table has at least two columns of labels, one per annotator, and cases or numbers of equal rows.
 
     These are columns with the same few texts, or that are called after annotators.
@@ -61,7 +63,11 @@ def is_wide(source: "Source") -> bool:
     if "count" in source.roles or (len(people) == 1 and len(names) == 2 and case is not None):
         return True
     if case is None and (len(people) > 1 or count is None):
-        rest = [name for name in source.names if name not in (count, *people) and name.lower() not in _TRUTHS]
+        rest = [
+            name
+            for name in source.names
+            if name not in (count, *people) and name.lower().replace("_", " ") not in _TRUTHS
+        ]
         if len(people) > 1 and rest:
             raise AnnotationError(
                 f"{some(people, 5)} seem to be annotators, but no column is called case; say which of {some(rest, 9)} "
@@ -89,76 +95,91 @@ def is_person(name: str) -> bool:
     return found is not None and _NUMBERED.fullmatch(plain[found.end() :]) is not None
 
 
-def wide_answers(source: "Source") -> Answers:
-    """Take apart a table with a column per annotator; a blank cell is no answer, and further columns are of cases.
+def wide_rows(source: Source) -> Source:
+    """Turn a table with a column per annotator into a long one; a blank cell is no answer.
 
-    A row without the name of a case is named by its number, from 0; one that says how often it is there is as many
-    cases.
+    Further columns are of cases. A row without the name of a case is named by its number, from 0; one that says how
+    often it is there is as many cases.
     """
     cells, case, count, people = source.cells, _case(source), _count(source), _annotators(source)
-    columns = {name: list_of(column) for name, column in cells.items()}
+    texts = source.texts
     if len(people) < 2 and (source.layout == "wide" or "count" in source.roles or len(cells) == 2):
         people = [name for name in cells if name not in (case, count, *CASE)]
-        counted = [name for name in people if any(is_number(str(one)) for one in columns[name])]
+        counted = [name for name in people if any(map(is_number, {*texts[name]} - {None}))]
         people = counted if len(counted) > 1 else people  # words beside numbers are of cases
-    people = [name for name in people if name.strip().lower() not in TOTALS or not _is_sum(columns, name, people)]
-    columns, sums = _without_sums(columns, case)
-    rest = [name for name in columns if name not in (case, count, *people)]
-    said = {who: [None if is_nothing(one) else _text(one) for one in columns[who]] for who in people}
-    numbers = all(map(is_number, (one for of_one in said.values() for one in of_one if one is not None)))
-    scores = numbers and any(float(one) % 1 for of_one in said.values() for one in of_one if one is not None)
-    answers = Answers(scores=scores, rating=numbers and not scores)
-    for row in range(len(columns[people[0]])):
-        name = to_name(columns[case][row], f"row {row + 1}: the case") if case else str(row)
-        times = _times(columns[count][row], row) if count else None
-        further = {one: columns[one][row] for one in rest}
-        for who in people:
-            if (label := said[who][row]) is not None:
-                value = (float(label) if scores else int(float(label))) if numbers else label
-                for again in range(1 if times is None else times):
-                    answers.add(name if times is None else f"{name}.{again + 1}", who, value, further)
-    taken = "" if case in CASE else f", and {case!r} as the case" if case else ", and a row as a case"
-    taken += f", as often as {source.roles.get(count, count)!r} says" if count else ""
+    people = [name for name in people if name.strip().lower() not in TOTALS or not _is_sum(texts, name, people)]
+    kept, sums = _without_sums(texts, case)
+    rest = [name for name in cells if name not in (case, count, *people)]
+    names = column_of([*map(str, kept.tolist())]) if case is None else _filled(cells[case], kept, "case")
+    if count is not None:
+        times = [_times(cell, row) for row, cell in zip(kept.tolist(), list_of(taken(cells[count], kept)), strict=True)]
+        again = [f"{name}.{number + 1}" for name, n in zip(list_of(names), times, strict=True) for number in range(n)]
+        kept, names = np.repeat(kept, times), column_of(again)
+    row, who, said = melted({name: texts[name][kept] for name in people})
+    columns = {name: taken(cells[name], kept[row]) for name in rest}
+    columns |= {"case": taken(names, row), "annotator": column_of([people[one] for one in who.tolist()])}
+    found = _as_long(source, columns, said)
+    taken_for = "" if case in CASE else f", and {case!r} as the case" if case else ", and a row as a case"
+    taken_for += f", as often as {source.roles.get(count, count)!r} says" if count else ""
     left = f"; {some(rest, 9)} {'is' if len(rest) == 1 else 'are'} left as further columns" if rest else ""
     left += f"; the rows {some(sums)} sum up others, and are left out" if sums else ""
     where = "" if source.path is None else f"{source.path}: "
-    read = (
-        f"columns {some(people, 9)} are read as one annotator each"
-        if len(people) > 1
-        else (f"column {people[0]!r} is read as one annotator")
-    )
-    words = f"{where}the {read}{taken}{left}"
-    if numbers:
+    read = "columns {} are read as one annotator each" if len(people) > 1 else "column {} is read as one annotator"
+    words = f"{where}the {read.format(some(people, 9))}{taken_for}{left}"
+    if "score" in found.names or found.graded:
         words += '; if they count labels, say layout="counts" (--layout counts)'
     warnings.warn(words, PlausiblyWarning, stacklevel=4)
-    return answers
+    return found
 
 
-def _is_sum(columns: dict[str, list[Any]], name: str, people: list[str]) -> bool:
+def melted(texts: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the row, the place of the column, and the text, of each filled cell of some columns of text."""
+    cells = np.stack([*texts.values()], axis=1)
+    row, place = np.nonzero(np.not_equal(cells, None))
+    return row, place, cells[row, place]
+
+
+def _as_long(source: Source, columns: Mapping[str, Any], said: np.ndarray) -> Source:
+    """Make a long table of answers as text, which are grades if all are numbers, or scores if some are not whole."""
+    if not len(said):
+        raise AnnotationError("no case has an answer; give at least one")
+    numbers = are_numbers(said.tolist())
+    values: Any = [float(one) for one in said.tolist()] if numbers else column_of(said.tolist())
+    if scores := numbers and any(one % 1 for one in values):
+        values = pa.chunked_array([values])
+    found = {f"({name})" if name in {*TAKEN, *ORDERINGS} - {*NAMES} else name: of for name, of in columns.items()}
+    found["score" if scores else "label"] = [*map(int, values)] if numbers and not scores else values
+    return source.as_long(found, scores=scores, graded=numbers and not scores)
+
+
+def _filled(column: Any, rows: np.ndarray, what: str) -> Any:
+    """Names in some rows of a column, none of which may be blank."""
+    for row in np.intersect1d(rows, missing(column))[:1]:
+        raise AnnotationError(f"row {row + 1}: the {what} is blank; name it")
+    return taken(column, rows)
+
+
+def _is_sum(texts: Mapping[str, np.ndarray], name: str, people: list[str]) -> bool:
     """Whether a column is the sum of those of annotators in every row."""
-    rows = zip(columns[name], zip(*(columns[one] for one in people if one != name), strict=True), strict=True)
-    return all(
-        is_number(str(total)) and float(total) == sum(float(one) for one in row if is_number(str(one)))
-        for total, row in rows
-        if not is_nothing(total)
-    )
+    numbers = pd.DataFrame({one: pd.to_numeric(texts[one], errors="coerce") for one in people})
+    return bool((numbers[name].eq(numbers.drop(columns=name).sum(axis=1)) | pd.isna(texts[name])).all())
 
 
-def _without_sums(columns: dict[str, list[Any]], case: str | None) -> tuple[dict[str, list[Any]], list[str]]:
-    """Leave out blank rows, and rows at the end that are called after what sums up others."""
-    kept = [any(not is_nothing(one) for one in row) for row in zip(*columns.values(), strict=True)]
+def _without_sums(texts: Mapping[str, np.ndarray], case: str | None) -> tuple[np.ndarray, list[str]]:
+    """Rows that are neither blank nor, at the end, called after what sums up others, and the names of the latter."""
+    kept = np.flatnonzero(np.any([np.not_equal(column, None) for column in texts.values()], axis=0))
     sums: list[str] = []
-    for row in range(len(kept) - 1, 0, -1) if case else ():
-        cells = [columns[case][row], *(column[row] for column in columns.values())]  # type: ignore[index]
-        name = str(next((one for one in cells if not is_nothing(one)), ""))
-        if kept[row] and name.strip().lower() not in _SUMS:
+    while case is not None and len(kept) > 1:
+        cells = [texts[case][kept[-1]], *(column[kept[-1]] for column in texts.values())]
+        name = next(one for one in cells if one is not None)
+        if name.lower() not in _SUMS:
             break
-        sums += [name] * kept[row]
-        kept[row] = False
-    return {name: list(compress(column, kept)) for name, column in columns.items()}, sums
+        sums.append(name)
+        kept = kept[:-1]
+    return kept, sums
 
 
-def is_counted_long(source: "Source") -> bool:
+def is_counted_long(source: Source) -> bool:
     """Whether a table has a row for each case and class, and how often it was named there, by nobody in particular."""
     names = list(map(str, source.names))
     needed = all(find(role, names) is not None for role in ("case", "class"))
@@ -172,7 +193,7 @@ def _called(names: Collection[str], known: Collection[str]) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def counted_long(source: "Source") -> Answers:
+def counted_long(source: Source) -> Answers:
     """Take apart a table with a row for each case and class, and a count, into answers of annotators without names."""
     columns = {name: list_of(column) for name, column in source.cells.items()}
     names = list(columns)
@@ -183,36 +204,32 @@ def counted_long(source: "Source") -> Answers:
     answers = Answers()
     for row, (name, value, times) in enumerate(zip(columns[case], columns[label], columns[count], strict=True)):
         for _ in range(_times(times, row)):
-            answers.add(to_name(name, f"row {row + 1}: the case"), None, _answer(value), {})
+            answers.add(to_name(name, f"row {row + 1}: the case"), None, as_text(value), {})
     return answers
 
 
-def rater_rows(source: "Source") -> Answers:
-    """Take apart a table with a row per annotator and a column per case, as survey forms export it."""
-    columns = {name: list_of(column) for name, column in source.cells.items()}
-    who = find("annotator", columns) or next((name for name in columns if name.strip().lower() in _NAMES), None)
+def rater_rows(source: Source) -> Source:
+    """Turn a table with a row per annotator and a column per case, as survey forms export it, into a long one."""
+    cells = source.cells
+    who = find("annotator", cells) or next((name for name in cells if name.strip().lower() in _NAMES), None)
     if who is None:
         raise AnnotationError(
-            f"no column names the annotators, among {some([*columns], 9)}; say which one does with annotator= "
+            f"no column names the annotators, among {some([*cells], 9)}; say which one does with annotator= "
             "(--annotator)"
         )
-    cases = _annotators(source) or [name for name in columns if name != who and name.strip().lower() not in SURVEY]
-    answers = Answers()
+    cases = _annotators(source) or [name for name in cells if name != who and name.strip().lower() not in SURVEY]
     # Qualtrics has two more rows of headers, the second of which says where columns come from.
-    first = next((row + 1 for row, one in enumerate(columns[who]) if "ImportId" in str(one)), 0)
-    for name in cases:
-        for row, value in enumerate(columns[name][first:], first):
-            answers.add(name, to_name(columns[who][row], f"row {row + 1}: the annotator"), _answer(value), {})
-    rest = [name for name in columns if name not in (who, *cases)]
+    first = next((row + 1 for row, one in enumerate(list_of(cells[who])) if "ImportId" in str(one)), 0)
+    row, place, said = melted({name: source.texts[name][first:] for name in cases})
+    order = np.argsort(place, kind="stable")
+    columns = {"case": column_of([cases[one] for one in place[order].tolist()])}
+    columns["annotator"] = _filled(cells[who], first + row[order], "annotator")
+    rest = [name for name in cells if name not in (who, *cases)]
     left = f"; {some(rest, 9)} {'is' if len(rest) == 1 else 'are'} left out" if rest else ""
     where = "" if source.path is None else f"{source.path}: "
     words = f"{where}the columns {some(cases, 9)} are read as one case each, and {source.roles.get(who, who)!r} as the "
     warnings.warn(f"{words}annotator{left}", PlausiblyWarning, stacklevel=4)
-    return finished(answers)
-
-
-def _answer(cell: Any) -> str | None:
-    return None if is_nothing(cell) else _text(cell)
+    return _as_long(source, columns, said[order])
 
 
 def _times(cell: Any, row: int) -> int:
@@ -222,36 +239,31 @@ def _times(cell: Any, row: int) -> int:
     return int(float(cell))
 
 
-def _text(cell: Any) -> str:
-    """A label as text, whole numbers without a decimal point."""
-    return str(whole(cell)).strip()
-
-
 def _holds_text(columns: Columns) -> bool:
     """Whether the first rows hold more than numbers, as those of counts and scores, of which there may be millions."""
     texts = (column for name, column in columns.items() if name not in CASE and is_text(column.type))
     return any(not is_nothing(one) and not is_number(one) for column in texts for one in list_of(column.slice(0, 100)))
 
 
-def _case(source: "Source") -> str | None:
+def _case(source: Source) -> str | None:
     plain = {name.strip().lower(): name for name in reversed(list(map(str, source.names)))}
     return next((plain[name] for name in map(str.lower, CASE) if name in plain), None) or find("case", source.names)
 
 
-def _count(source: "Source") -> str | None:
+def _count(source: Source) -> str | None:
     """Column that says how often a row is there: the one named, or one called so where no column names cases."""
     return _called(source.names, _COUNTS) if "count" in source.roles or _case(source) is None else None
 
 
-def _annotators(source: "Source") -> list[str]:
+def _annotators(source: Source) -> list[str]:
     """Columns of few labels, at least half of which are in another one, too; of numbers, if called after annotators."""
     columns, others = source.cells, (_case(source), _count(source), *CASE)
     said: dict[str, set[str]] = {}
     numbers = set()
-    for name, column in columns.items():
+    for name in columns:
         if name in others:
             continue
-        labels = {_text(one) for one in list_of(column) if not is_nothing(one)}
+        labels = {*source.texts[name]} - {None}
         if labels and all(map(is_number, labels)):
             numbers.add(name)
         if labels and (len(labels) <= _MOST_CLASSES or (name in numbers and is_person(name))):
