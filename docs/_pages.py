@@ -6,7 +6,7 @@ import platform
 import re
 import textwrap
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
@@ -113,18 +113,19 @@ def write_versions(path: Path, project: Path) -> None:
 
 def write_commands(folder: Path) -> None:
     """Write a page for every command: its help, and a table of its options."""
-    from plausibly.app.cli._app import COMMANDS, load_command
+    from plausibly.app.cli._app import COMMANDS, HIDDEN, WITHIN, load_command
 
     folder.mkdir(parents=True, exist_ok=True)
-    for name in COMMANDS:
-        (folder / f"{name}.md").write_text(_command(name, load_command(name)), encoding="utf-8")
-    listed = "\n".join(COMMANDS)
+    names = [name for name in (*COMMANDS, *HIDDEN) if name not in {"model", *WITHIN["models"].values()}]
+    for name in names:
+        within = {inner: load_command(elsewhere) for inner, elsewhere in WITHIN.get(name, {}).items()}
+        (folder / f"{name}.md").write_text(_command(name, load_command(name), within), encoding="utf-8")
+    listed = "\n".join(names)
     (folder / "index.md").write_text(f"# Commands\n\n```{{toctree}}\n{listed}\n```\n", encoding="utf-8")
 
 
-def _command(name: str, command: Any, level: int = 1) -> str:
+def _command(name: str, command: Any, within: Mapping[str, Any], level: int = 1) -> str:
     """A page: the help, arguments and options of a command, and those of the commands within it."""
-    within = getattr(command, "commands", {})
     text, _, example = (command.help or "").partition("\b\nExample:\n")
     lines = [f"{'#' * level} plausibly {name}", "", text.strip(), ""]
     if example:
@@ -140,7 +141,7 @@ def _command(name: str, command: Any, level: int = 1) -> str:
         said = ", ".join((*one.opts, *one.secondary_opts))
         shown = "" if one.is_flag else f" {_metavar(one)}"
         lines += [f"`{said}{shown}`", f": {_text(one)}", ""]
-    lines += [_command(f"{name} {inner}", found, level + 1) for inner, found in within.items()]
+    lines += [_command(f"{name} {inner}", found, {}, level + 1) for inner, found in within.items()]
     return "\n".join(lines)
 
 

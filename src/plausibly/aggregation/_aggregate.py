@@ -120,8 +120,8 @@ def aggregate(
         the same packages as this process, but not its disk. Draws depend neither on the number of workers nor on
         whether some are lost. Without ``out``, all draws are returned in memory.
     log_likelihood
-        Whether ``out`` also stores the log likelihoods, which take at least as much space as the draws. The returned
-        posterior always has them.
+        Whether to also store the log likelihoods in ``out``, which ``arviz.loo`` needs, and which take at least as much
+        space as the draws. The returned posterior always has them.
     **options
         Options of the model, of its prior and of the predictions, those below and those that your own model declares.
 
@@ -196,9 +196,9 @@ def aggregate(
         class, whether some cases are unclear (``"by-case"``, the default), so that they look like two classes in some
         proportion, or like one and any, to annotators and in truth; or all are equally hard (``"same"``).
     annotator_groups
-        Annotators who may err together, such as language models, under ``"dawid-skene"`` and ``"one-coin"``, or where
-        raters of scores differ: a mapping from groups to annotators or the reverse, or the path of a table with the
-        columns annotator and group. The difficulty of models of one true class is then by case.
+        Annotators who may err together, such as language models (``"dawid-skene"``, ``"one-coin"``, raters who differ):
+        the path of a table with the columns annotator and group, or a mapping from groups to annotators or the reverse.
+        The difficulty of models of one true class is then by case.
     threshold
         Score that separates the two classes: the first class is for scores up to the threshold, the second for scores
         above it. Required for scores, unless raters of ``"ordinal-scores"`` differ: without a threshold, each of up to
@@ -209,9 +209,9 @@ def aggregate(
         :func:`plausibly.models.ordinal_ratings` and :func:`plausibly.models.normal_ratings`. Without a model and a
         threshold, scores of 3 to 20 values by named raters are ordinal, and raters differ.
     case_groups
-        Groups of cases that may have higher or lower ratings, where raters differ: a mapping from a name, such as
-        ``"system"`` or ``"document"``, to the group of each case (in the order of the cases, or a mapping from case to
-        group), or a table with a column ``case`` and a column for each, or its path. Through them, raters who share no
+        Groups of cases, such as systems and documents, whose ratings may be higher or lower where raters differ: a
+        table with a column ``case`` and a column for each, or its path; or a mapping from a name to the group of each
+        case (in the order of the cases, or a mapping from case to group). Through them, raters who share no
         case are compared.
     prior
         Parameters :math:`(m, \kappa, a, b)` of the normal-inverse-gamma prior that all cases of scores share, see

@@ -156,10 +156,10 @@ def evaluate(
         Classifiers whose predictions are logits, by name, or True for all: they become probabilities by a softmax over
         classes (a single column by a sigmoid) before anything else.
     ordered
-        Whether the classes are grades, in their order, as they always are under a model of ratings without a threshold.
-        A single column of numbers then names the nearest grade in each case. Where no metrics are named, these are then
-        the accuracy and the group ``"ordered"`` (of which the last needs probabilities): mean absolute error, share
-        within one grade, quadratic kappa, and ranked probability score.
+        Whether to take the classes as grades, in their order, as they always are under a model of ratings without a
+        threshold. A single column of numbers then names the nearest grade in each case. Where no metrics are named,
+        these are then the accuracy and the group ``"ordered"`` (of which the last needs probabilities): mean absolute
+        error, share within one grade, quadratic kappa, and ranked probability score.
     truth
         What labels are compared with: the most plausible class of each case in every draw (``"most-plausible"``); or,
         without a model, what one expert would say, each by the share of a case's annotations that name it first

@@ -123,7 +123,7 @@ def systems(
     replicates, seed
         Number of draws of the ranking, from the normal distribution of the estimates, and random seed.
     model
-        Whether to sample the model.
+        Whether to also sample the model of all outcomes, and rank by it, which takes a minute or more.
     draws, chains, warmup
         Draws of each chain of the model, number of chains, and draws before them that are not kept.
     progress

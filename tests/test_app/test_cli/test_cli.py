@@ -14,25 +14,10 @@ import xarray as xr
 import plausibly as pb
 from plausibly.app.cli import _demo
 from plausibly.app.cli import _evaluate as evaluating
+from plausibly.app.cli._app import COMMANDS, HIDDEN, WITHIN, load_command
 from tests.test_app.test_cli.run import plausibly, refuse, succeed
 from tests.test_app.test_report.page import leave_out_figures
 
-COMMANDS = (
-    *("demo", "doctor", "audit", "evaluate", "aggregate", "sweep", "compare", "compare-models", "check"),
-    *("prior-sensitivity", "conformal", "plan"),
-    *(
-        "diagnose",
-        "agreement",
-        "discrepancy",
-        "judge",
-        "readers",
-        "systems",
-        "reliability",
-        "convert",
-        "simulate",
-        "model",
-    ),
-)
 METRICS = ["classifier", "model", "reliability", "metric", "class", "mean", "sd", "lower", "upper", "best", "worst"]
 METRICS += ["point", "total_lower", "total_upper", "sampling_sd", "undefined", "infinite"]
 
@@ -330,16 +315,38 @@ def test_the_command_that_demo_prints_repeats_it(tmp_path, monkeypatch):
     assert {path.name: path.read_bytes() for path in (tmp_path / "a folder").glob("[!.]*")} == kept
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_shows_a_worked_example(command):
-    result = succeed(command, "--help")
-    assert re.search(rf"^ *Example:\s*\n +plausibly {command} ", result.stdout, flags=re.MULTILINE)
+@pytest.mark.parametrize("command", [*COMMANDS, *{*HIDDEN} - {"model"}])
+def test_help_shows_a_worked_example_and_at_most_30_options(command):
+    shown = succeed(command, "--help").stdout
+    within = next((f"models {one}" for one, other in WITHIN["models"].items() if other == command), command)
+    assert re.search(rf"^ *Example:\s*\n +plausibly {within} ", shown, flags=re.MULTILINE)
+    options, most = re.compile(r"^│[* ]+(--[\w-]+)", re.MULTILINE), 30
+    listed = options.findall(shown)
+    assert len(listed) <= most
+    params = [one for one in getattr(load_command(command), "params", ()) if one.opts[0].startswith("--")]
+    everything = {"--help", *(one.opts[0] for one in params)}
+    if "--help-all" in everything:
+        assert f"Show {len(everything) - len(listed)} more options" in " ".join(shown.split())
+        listed = options.findall(succeed(command, "--help-all").stdout)
+    assert set(listed) == everything
+    assert all(one.help for one in params)
 
 
-def test_commands_are_listed_and_a_process_has_a_status(tmp_path):
+def test_at_most_15_commands_are_listed_and_old_names_still_work(tmp_path):
     listed = plausibly("--help").stdout
     places = [listed.index(f"│ {name} ") for name in COMMANDS]  # not in the example above the list
     assert places == sorted(places)
+    assert len(COMMANDS) <= 15
+    assert not [name for name in HIDDEN if f"│ {name} " in listed]
+    for words in (["models", "new"], ["model", "new"]):
+        assert succeed(*words, "irn", tmp_path / f"mine-{words[0]}.py").stdout.startswith("Wrote a copy of irn")
+    for new, old in WITHIN["models"].items():
+        if old in HIDDEN:
+            assert f" models {new} [OPTIONS]" in succeed("models", new, "--help").stdout
+            assert f" {old} [OPTIONS]" in succeed(old, "--help").stdout
+
+
+def test_a_process_has_a_status(tmp_path):
     assert plausibly("--version").stdout == f"plausibly {pb.__version__}\n"
     # Exit status and streams as a shell sees them.
     (tmp_path / "broken.json").write_text("[[[[0]")

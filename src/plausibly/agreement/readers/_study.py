@@ -21,7 +21,7 @@ def reader_study(
     *,
     conditions: str | None = None,
     compare: Sequence[str] | None = None,
-    metric: str | Callable[..., float] = "auroc",
+    metric: Literal["auroc", "sensitivity", "specificity", "accuracy"] | Callable[..., float] = "auroc",
     positive: Any = None,
     threshold: float | None = None,
     model_threshold: float | None = None,
@@ -57,9 +57,10 @@ def reader_study(
     positive
         Positive class; by default that which stands for a finding, or the greater of two numbers. With it, more than
         two classes are this one and all others.
-    threshold, model_threshold
-        Score of readers above which a decision is positive, as that of ratings in :func:`plausibly.aggregate`; and
-        score of models from which on it is, as that of predictions in :func:`plausibly.evaluate`.
+    threshold
+        Score of readers above which a decision is positive, as that of ratings in :func:`plausibly.aggregate`.
+    model_threshold
+        Score of models from which on a decision is positive, as that of predictions in :func:`plausibly.evaluate`.
     margin
         Margin of non-inferiority. Choose it before you look at the result.
     covariance

@@ -48,11 +48,12 @@ _MOST_ANNOTATORS, _MOST_SHIFTS = 40, 5  # rows of tables on the terminal
     and in Python: posterior = plausibly.load("posterior.nc")
     """
 )
+@options.of(infer)
 def aggregate(
     data: options.AnnotatedData,
     model: Annotated[
         str | None,
-        options.modelling(
+        typer.Option(
             metavar="NAME@R:OPTION=VALUE",
             help="Aggregation model with its reliability and options; without @, its default reliability. NAME is "
             f"one of {MODEL_NAMES}, or a Python file that declares a model. By default the first of the "
@@ -61,15 +62,13 @@ def aggregate(
     ] = None,
     infer_reliability: Annotated[
         Literal["dataset", "annotator"] | None,
-        options.modelling(
-            help="Infer the reliability from the data (Plackett-Luce): one for all annotators or one for each."
-        ),
+        typer.Option(help="Infer the reliability (Plackett-Luce): one for all annotators or one for each."),
     ] = None,
     *,
     modelling: options.ModelOptions,
     scores: options.ScoreOptions,
     sampling: options.SamplingOptions,
-    seed: options.Seed = 0,
+    seed: int = 0,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -79,17 +78,11 @@ def aggregate(
         ),
     ] = None,
     shard: options.Shard = 2000,
-    fresh: options.Fresh = False,
-    log_likelihood: Annotated[
-        bool,
-        typer.Option(
-            "--log-likelihood",
-            help="Also write the log likelihood of every annotation for every draw, which arviz.loo needs.",
-        ),
-    ] = False,
-    dask: options.Dask = None,
-    strict: options.Strict = False,
-    quiet: options.Quiet = False,
+    fresh: bool = False,
+    log_likelihood: bool = False,
+    dask: str | None = None,
+    strict: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Infer the plausibilities of every case under one model and write all draws.
 

@@ -1,6 +1,7 @@
 """``plausibly agreement``: how well annotators agree on labels of any type."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -28,6 +29,7 @@ from plausibly.distances import BY_TYPE, find_distance
         --kind boxes --distance boxes
     """
 )
+@options.of(measured.agreement)
 def agreement(
     labels: Annotated[
         list[str],
@@ -38,40 +40,26 @@ def agreement(
     ],
     more: Annotated[
         list[str] | None,
-        options.data("--labels", metavar="NAME=FILE", help="File of another annotator. Repeat for each."),
+        typer.Option("--labels", metavar="NAME=FILE", help="File of another annotator. Repeat for each."),
     ] = None,
-    kind: Annotated[Kind, options.data(help="Type of the labels; literal reads JSON or Python values.")] = "literal",
-    classes: options.OrderFile = None,
+    kind: Annotated[Kind, typer.Option(help="Type of the labels; literal reads JSON or Python values.")] = "literal",
+    classes: Path | None = None,
     distance: Annotated[
         list[str] | None,
-        options.measure(
+        typer.Option(
             metavar="NAME",
             help="Distance between two labels; repeat to rank several. By default by their type, such as nominal for "
             f"categories, bleu for texts. To try all distances for a type of label, name it: {', '.join(BY_TYPE)}.",
         ),
     ] = None,
-    preset: Annotated[str | None, options.measure(help="Use the settings of a publication: braylan2022.")] = None,
-    weighting: Annotated[
-        Literal["pairs", "units"],
-        options.measure(
-            help="Weights of the pairs: the same for all (pairs), or those of Krippendorff's alpha (units)."
-        ),
-    ] = "pairs",
-    cross: Annotated[
-        str,
-        options.measure(
-            metavar="auto|all|sample|N",
-            help="How many pairs of labels from different cases to compare: all, as many as there are pairs within "
-            "cases (sample), or a number. By default all, unless there are too many.",
-        ),
-    ] = "",
-    same_annotator: Annotated[
-        bool, options.measure("--same-annotator", help="Compare readings of a case by the same annotator, too.")
-    ] = False,
-    replicates: Annotated[int, options.measure(help="Number of bootstrap replicates for intervals; 0 for none.")] = 200,
-    ci_prob: options.IntervalWidth = CI_PROB,
-    processes: Annotated[int, options.measure(help="Number of processes, for slow distances.")] = 1,
-    seed: options.Seed = 0,
+    preset: str | None = None,
+    weighting: Literal["pairs", "units"] = "pairs",
+    cross: Annotated[str, typer.Option(metavar="auto|all|sample|N")] = "",
+    same_annotator: bool = False,
+    replicates: Annotated[int, typer.Option(help="Number of bootstrap replicates for intervals; 0 for none.")] = 200,
+    ci_prob: float = CI_PROB,
+    processes: int = 1,
+    seed: int = 0,
     *,
     reading: options.Reading,
     output: options.Output,

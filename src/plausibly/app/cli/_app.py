@@ -22,23 +22,18 @@ from plausibly.base.progress import wording
 BAD_INPUT, INTERRUPTED = 2, 130  #: exit statuses
 
 #: In the order in which a newcomer needs them. A command is the function of its name in the module of its name, such as
-#: ``compare_models`` in ``_compare_models``; commands within it are the module's ``SUBCOMMANDS``.
+#: ``prior_sensitivity`` in ``_prior_sensitivity``.
 COMMANDS = (
-    *("demo", "doctor", "audit", "evaluate", "aggregate", "sweep", "compare", "compare-models", "check"),
-    *("prior-sensitivity", "conformal", "plan"),
-    *(
-        "diagnose",
-        "agreement",
-        "discrepancy",
-        "judge",
-        "readers",
-        "systems",
-        "reliability",
-        "convert",
-        "simulate",
-        "model",
-    ),
+    *("demo", "doctor", "evaluate", "aggregate", "models", "conformal", "plan", "diagnose", "agreement", "judge"),
+    *("discrepancy", "readers", "systems", "reliability", "convert"),
 )
+#: Commands that ``--help`` does not list, since others do what they do, or prepare it.
+HIDDEN = "audit", "sweep", "compare", "compare-models", "check", "prior-sensitivity", "simulate", "model"
+#: Commands within a command, and what they are called elsewhere.
+WITHIN = {
+    "models": {"compare": "compare-models", "check": "check", "priors": "prior-sensitivity", "new": "new"},
+    "model": {"new": "new"},
+}
 _LOOK = {
     "pretty_exceptions_enable": False,
     "rich_markup_mode": "rich",
@@ -48,36 +43,42 @@ _LOOK = {
 
 def load_command(name: str) -> Any:
     """Import the module of a command, and return the command with its options."""
-    from plausibly.app.cli._options import spread
+    from plausibly.app.cli._options import SHARED
+    from plausibly.app.cli._signatures import Shortened, spread
 
+    if name in WITHIN:
+        from plausibly.app.cli._models import models
+
+        group = typer.Typer(cls=_Loaded, no_args_is_help=True, add_completion=False, **_LOOK)
+        group.callback()(models)
+        for within in WITHIN[name]:
+            group.command(within)(lambda: None)
+        found = typer.main.get_command(group)
+        found.name = name
+        return found
     function = name.replace("-", "_")
-    module = import_module(f"plausibly.app.cli._{function}")
-    command, within = getattr(module, function), getattr(module, "SUBCOMMANDS", ())
-    alone = typer.Typer(no_args_is_help=bool(within), add_completion=False, **_LOOK)
-    if within:
-        alone.callback()(command)
-        for one in within:
-            alone.command(one.__name__)(spread(one))
-    else:
-        alone.command(name)(spread(command))
+    alone = typer.Typer(add_completion=False, **_LOOK)
+    command = getattr(import_module(f"plausibly.app.cli._{function}"), function)
+    alone.command(name, cls=Shortened)(spread(command, SHARED))
     return typer.main.get_command(alone)
 
 
 def read_summary(name: str) -> str:
     """Read the first paragraph of a command's help from its source, because importing it would take a second."""
-    function = name.replace("-", "_")
+    function = "models" if name in WITHIN else name.replace("-", "_")
     source = Path(__file__).with_name(f"_{function}.py").read_text(encoding="utf-8")
     (found,) = (node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef) and node.name == function)
     return " ".join((ast.get_docstring(found) or "").split("\n\n")[0].split())
 
 
-class _Group(TyperGroup):
-    """Commands that are imported when they are run, and answer bad input with one sentence instead of a traceback."""
+class _Loaded(TyperGroup):
+    """Commands that are imported when they are run."""
 
     def resolve_command(self, ctx, args):
         name, command, rest = super().resolve_command(ctx, args)
-        COMMAND.set(str(name))
-        command = load_command(name) if name in COMMANDS else command
+        elsewhere = self._elsewhere(name)
+        COMMAND.set(elsewhere)
+        command = load_command(elsewhere) if name in self.commands else command
         PARAMETERS.set({str(one.name): one for one in getattr(command, "params", ())})
         wording.set(lambda text: in_options(text, PARAMETERS.get()))
         return name, command, rest
@@ -90,9 +91,16 @@ class _Group(TyperGroup):
         self._describe()
         return super().shell_complete(ctx, incomplete)
 
+    def _elsewhere(self, name):
+        return WITHIN.get(self.name or "", {}).get(name, str(name))
+
     def _describe(self):
-        for name in COMMANDS:
-            self.commands[name].help = read_summary(name)
+        for name, command in self.commands.items():
+            command.help = read_summary(self._elsewhere(name))
+
+
+class _Group(_Loaded):
+    """The same, which answer bad input with one sentence instead of a traceback."""
 
     def invoke(self, ctx):
         try:
@@ -110,8 +118,8 @@ class _Group(TyperGroup):
 
 
 app = typer.Typer(cls=_Group, no_args_is_help=True, **_LOOK)
-for _name in COMMANDS:
-    app.command(_name)(lambda: None)  # in whose place load_command puts the real one
+for _name in (*COMMANDS, *HIDDEN):
+    app.command(_name, hidden=_name in HIDDEN)(lambda: None)  # in whose place load_command puts the real one
 
 
 def example(text: str) -> Callable[[Callable], Callable]:

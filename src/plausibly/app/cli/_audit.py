@@ -25,10 +25,10 @@ FOUND = 1  #: exit status under --strict
 )
 def audit(
     data: options.AnnotatedData,
-    predictions: options.PredictionFiles = None,
+    predictions: list[str] | None = None,
     extra: Annotated[
         Literal["refuse", "ignore"],
-        options.data(help="What to do with predictions of cases that are not annotated: report, or leave out."),
+        typer.Option(help="What to do with predictions of cases that are not annotated: report, or leave out."),
     ] = "refuse",
     out: Annotated[
         Path | None,
@@ -45,7 +45,7 @@ def audit(
     strict: Annotated[
         bool, typer.Option("--strict", help=f"Exit with status 1 if any of these are found: {', '.join(SERIOUS)}.")
     ] = False,
-    quiet: options.Quiet = False,
+    quiet: bool = False,
 ) -> None:
     """Check annotations and predictions for problems, such as duplicates and unused classes.
 

@@ -1,4 +1,4 @@
-"""``plausibly check``: whether fitted models reproduce the annotations."""
+"""``plausibly models check``: whether fitted models reproduce the annotations."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,8 +20,8 @@ TABLE, BY_CASE, FIGURE = "checks.csv", "checks-by-case.csv", "checks.png"
 
 @example(
     """
-    plausibly check posterior.nc
-    plausibly check results/posterior-prirn-30.nc --out results
+    plausibly models check posterior.nc
+    plausibly models check results/posterior-prirn-30.nc --out results
     """
 )
 def check(
@@ -30,7 +30,7 @@ def check(
         typer.Argument(metavar="POSTERIOR…", help="Posteriors written by plausibly aggregate or evaluate."),
     ],
     replicates: Annotated[int, typer.Option(help="Number of posterior predictive replicates.")] = 200,
-    seed: options.Seed = 0,
+    seed: int = 0,
     *,
     output: options.Output,
 ) -> None:

@@ -1,6 +1,7 @@
 """``plausibly compare``: classifiers under a posterior."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Literal
 
 import numpy as np
 import typer
@@ -33,18 +34,18 @@ DIFFERENCES, RANKINGS, VARIANCES = "differences.csv", "rankings.csv", "variances
 )
 def compare(
     posterior: options.PosteriorFile,
-    predictions: options.PredictionFiles = None,
-    logits: options.LogitsOption = None,
+    predictions: list[str] | None = None,
+    logits: list[str] | None = None,
     metric: Annotated[
         str, typer.Option(metavar="METRIC", help="Metric to compare by, such as top3_average_overlap or auroc.")
     ] = "top1_accuracy",
-    k: options.Lengths = None,
-    risks: options.RisksFile = None,
-    ci_prob: options.IntervalWidth = 0.94,
+    k: str | None = None,
+    risks: Path | None = None,
+    ci_prob: float = 0.94,
     clusters: options.Clusters = None,
     replicates: options.Replicates = None,
-    break_ties: options.BreakTiesOption = "order",
-    seed: options.Seed = 0,
+    break_ties: Literal["order", "random"] = "order",
+    seed: int = 0,
     *,
     output: options.Output,
 ) -> None:

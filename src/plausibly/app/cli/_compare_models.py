@@ -1,4 +1,4 @@
-"""``plausibly compare-models``: aggregation models by how well they predict left-out annotations."""
+"""``plausibly models compare``: aggregation models by how well they predict left-out annotations."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
@@ -7,6 +7,7 @@ import typer
 
 from plausibly.aggregation import parse_variants
 from plausibly.aggregation.model_comparison import Comparison, ComparisonPlan
+from plausibly.aggregation.model_comparison import compare_models as find_best
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
@@ -21,35 +22,22 @@ MODELS, POINTWISE, FIGURE = "models.csv", "left-out.csv", "models.png"
 
 @example(
     """
-    plausibly compare-models annotations.json \\
+    plausibly models compare annotations.json \\
         --model plackett-luce@1,3,10 --model prirn@10,30,100
     """
 )
+@options.of(find_best)
 def compare_models(
     data: options.ClassifiedData,
-    predictions: options.PredictionFiles = None,
+    predictions: list[str] | None = None,
     model: ComparedModelNames = None,
-    observation: Annotated[
-        Literal["first", "ranking"],
-        typer.Option(help="Part of a left-out annotation to predict: its first block or the whole ranking."),
-    ] = "first",
-    folds: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="Number of folds to split each case's annotations into. By default leave-one-out."
-        ),
-    ] = None,
-    method: Annotated[
-        Literal["auto", "refit"],
-        typer.Option(
-            help="How to predict from the other annotations: auto reweights draws where that is reliable "
-            "and samples again elsewhere, refit always samples again."
-        ),
-    ] = "auto",
+    observation: Literal["first", "ranking"] = "first",
+    folds: Annotated[int | None, typer.Option(metavar="N")] = None,
+    method: Literal["auto", "refit"] = "auto",
     *,
     modelling: options.ModelOptions,
     sampling: options.SamplingOptions,
-    seed: options.Seed = 0,
+    seed: int = 0,
     output: options.Output,
 ) -> None:
     """Compare aggregation models by how well they predict left-out annotations.

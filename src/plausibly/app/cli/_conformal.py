@@ -13,7 +13,7 @@ from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._groups import read_column
-from plausibly.app.cli._model_names import ModelNamesOfClasses
+from plausibly.app.cli._model_names import ModelNames
 from plausibly.app.cli._output import speaker
 from plausibly.app.screen import Screen, Table, cell
 from plausibly.base.errors import AnnotationError, ArgumentError, PlausiblyWarning
@@ -33,35 +33,28 @@ _DIGITS = ",.4g"
         --new A=new.csv --out results
     """
 )
+@options.of(calibrate)
 def conformal(
     data: options.ClassifiedData,
-    risks: options.RisksFile = None,
-    predictions: options.PredictionFiles = None,
+    risks: Path | None = None,
+    predictions: list[str] | None = None,
     new: Annotated[
         list[str] | None,
-        options.data(
+        typer.Option(
             metavar="NAME=FILE",
             help="Name of a classifier and file of its predictions for new cases, whose sets are written to "
             "sets.csv. Repeat for each classifier.",
         ),
     ] = None,
-    logits: Annotated[bool, options.data("--logits", help="Treat predictions as logits and apply a softmax.")] = False,
+    logits: Annotated[bool, typer.Option("--logits", help="Treat predictions as logits and apply a softmax.")] = False,
     alpha: Annotated[
         str,
         typer.Option(
             metavar="A1,A2", help="Share of the answers that sets may miss, on average over cases; one or more values."
         ),
     ] = "0.1",
-    score: Annotated[
-        Literal["lac", "aps", "raps", "top-k"], typer.Option(help="Conformal score that orders classes.")
-    ] = "lac",
-    target: Annotated[
-        Literal["plausibility", "annotator", "vote"],
-        typer.Option(
-            help="Answer that sets should contain: a class drawn from the plausibilities, the next annotator's choice, "
-            "or the majority vote."
-        ),
-    ] = "plausibility",
+    score: Literal["lac", "aps", "raps", "top-k"] = "lac",
+    target: Literal["plausibility", "annotator", "vote"] = "plausibility",
     by: Annotated[
         str | None,
         typer.Option(
@@ -71,23 +64,10 @@ def conformal(
         ),
     ] = None,
     new_by: Annotated[
-        Path | None, typer.Option("--new-by", metavar="FILE", help="Groups of the new cases, if --by is a table.")
+        Path | None, typer.Option(metavar="FILE", help="Groups of the new cases, if --by is a table.")
     ] = None,
-    loss: Annotated[
-        Literal["risk"] | None,
-        typer.Option(
-            help="Loss to bound instead of the share of missed answers; risk stands for the expected risk "
-            "level of missed answers."
-        ),
-    ] = None,
-    samples: Annotated[
-        int | None,
-        typer.Option(
-            metavar="M",
-            help="Labels to draw per case. By default none are drawn: every class counts with its exact plausibility "
-            "or share of the annotators.",
-        ),
-    ] = None,
+    loss: Literal["risk"] | None = None,
+    samples: Annotated[int | None, typer.Option(metavar="M")] = None,
     randomise: Annotated[
         bool,
         typer.Option(
@@ -99,11 +79,11 @@ def conformal(
     splits: Annotated[
         int, typer.Option(metavar="N", help="Number of random splits to measure coverage on; 0 for none.")
     ] = 100,
-    model: ModelNamesOfClasses = None,
+    model: ModelNames = None,
     *,
     modelling: options.ModelOptions,
     sampling: options.SamplingOptions,
-    seed: options.Seed = 0,
+    seed: int = 0,
     output: options.Output,
 ) -> None:
     """Compute sets of classes that contain an answer with a guaranteed probability, even where experts disagree.

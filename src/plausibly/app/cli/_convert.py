@@ -39,8 +39,8 @@ def convert(
     target: Annotated[
         Path, typer.Argument(metavar="OUT", help="File to write; for several cases in PrefLib, a folder.")
     ],
-    classes: options.ClassesFile = None,
-    choices: options.Choices = None,
+    classes: Path | None = None,
+    choices: Literal["all"] | None = None,
     form: Annotated[
         Literal[Form, "outcomes"] | None,
         typer.Option(
@@ -60,7 +60,7 @@ def convert(
     write_classes: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File for the class names, one per line.")
     ] = None,
-    quiet: options.Quiet = False,
+    quiet: bool = False,
 ) -> None:
     """Convert annotations between rankings (.json), one row per case (.jsonl), long tables, counts and PrefLib.
 

@@ -40,10 +40,10 @@ PUBLISHED = (
     """
 )
 def demo(
-    seed: options.Seed = 0,
-    out: options.ResultsFolder = Path("results/demo"),
-    strict: options.Strict = False,
-    quiet: options.Quiet = False,
+    seed: int = 0,
+    out: Path = Path("results/demo"),
+    strict: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Evaluate four classifiers on simulated data; recompute what Stutz et al. (2025) published for one case.
 

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pandas as pd
+import typer
 
 from plausibly.agreement import MARGIN, Discrepancy, discrepancy_ratio, threshold_curve
 from plausibly.app import plots
@@ -28,47 +30,35 @@ from plausibly.data.labels.container import by_case
 )
 def discrepancy(
     data: options.LabelledData,
-    predictions: options.LabelPredictions = None,
+    predictions: list[str] | None = None,
     scores: Annotated[
         list[str] | None,
-        options.data(
+        typer.Option(
             metavar="NAME=FILE",
             help="Name of a model and table of its scores (case, score); only if there are exactly two possible "
             "labels. Scores of each case are cut at the threshold that is best on all other cases.",
         ),
     ] = None,
-    positive: Annotated[str | None, options.data(help="Label that a high score stands for.")] = None,
-    classes: options.OrderFile = None,
-    clusters: options.LabelClusters = None,
-    by: Annotated[
-        str | None,
-        options.data(
-            metavar="COLUMN", help="Column that groups the cases, such as diagnosis; Δ is also computed for each group."
-        ),
-    ] = None,
-    distance: Annotated[
-        str | None,
-        options.measure(
-            metavar="NAME",
-            help="Distance between two labels: nominal, squared, absolute, hinge, jaccard, or any that plausibly "
-            "agreement takes. By default by their type, such as nominal for categories and bleu for texts.",
-        ),
-    ] = None,
-    tolerance: options.Tolerance = None,
+    positive: Annotated[str | None, typer.Option(help="Label that a high score stands for.")] = None,
+    classes: Path | None = None,
+    clusters: str | None = None,
+    by: Annotated[str | None, typer.Option(metavar="COLUMN")] = None,
+    distance: str | None = None,
+    tolerance: float | None = None,
     margin: Annotated[
         float,
-        options.measure(
+        typer.Option(
             help="Margin of non-inferiority: how far Δ may exceed 1. Choose it before you see the results, and no "
             "larger than you would accept from another annotator."
         ),
     ] = MARGIN,
     require: Annotated[
         Literal["non-inferior"] | None,
-        options.measure(help="Exit with status 3 unless every model is non-inferior."),
+        typer.Option(help="Exit with status 3 unless every model is non-inferior."),
     ] = None,
-    replicates: options.MeasureReplicates = REPLICATES,
-    ci_prob: options.IntervalWidth = CI_PROB,
-    seed: options.Seed = 0,
+    replicates: int = REPLICATES,
+    ci_prob: float = CI_PROB,
+    seed: int = 0,
     *,
     output: options.Output,
 ) -> None:

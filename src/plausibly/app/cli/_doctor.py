@@ -29,7 +29,7 @@ def doctor(
     ],
     *,
     reading: options.Reading,
-    quiet: options.Quiet = False,
+    quiet: bool = False,
 ) -> None:
     """Say what files are, how they fit together, and which command answers which question.
 

@@ -77,7 +77,7 @@ class ModelChoice:
     model: EvaluatedModelNames = None
     annotations_only: Annotated[
         bool,
-        options.modelling(
+        typer.Option(
             "--annotations-only",
             help="Leave predictions out of the posterior, for classifiers that have seen these very annotations. "
             "Classifiers that look at the case are then underrated.",
@@ -85,7 +85,7 @@ class ModelChoice:
     ] = False
     one_truth: Annotated[
         bool,
-        options.modelling(
+        typer.Option(
             "--one-truth",
             help="Each case has one true class, which annotators miss at times, as where a biopsy would settle it. "
             "Takes the recommended model for such a task: dawid-skene if annotators are named and have enough labels, "
@@ -94,7 +94,7 @@ class ModelChoice:
     ] = False
     fresh_labels: Annotated[
         Path | None,
-        options.data(
+        typer.Option(
             metavar="FILE",
             help="Further annotations of some cases, chosen at random, by people that the classifiers have not learned "
             "from; any format of annotations. Less agreement with them than with the others: a classifier has seen "
@@ -123,8 +123,8 @@ def evaluate(
         typer.Option(help="Format of the tables; parquet is smaller and faster for many cases."),
     ] = "csv",
     store: options.StoreOptions,
-    dask: options.Dask = None,
-    out: options.ResultsFolder = Path("results"),
+    dask: str | None = None,
+    out: Path = Path("results"),
     quick: Annotated[
         bool,
         typer.Option(
@@ -133,8 +133,8 @@ def evaluate(
             "named, no other one for comparison.",
         ),
     ] = False,
-    strict: options.Strict = False,
-    quiet: options.Quiet = False,
+    strict: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Evaluate classifiers against the annotations under one or more aggregation models.
 

@@ -1,9 +1,11 @@
 """``plausibly judge``: whether a model can stand in for an annotator."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, Literal
+
+import typer
 
 from plausibly.agreement import Judgement
 from plausibly.agreement import judge as judge_models
@@ -15,46 +17,10 @@ from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._output import answer_sentences, check_answers, check_converged, say
 from plausibly.app.cli._unpredicted import predicted_by_all
 from plausibly.app.report import judge_page, judge_screen, write
-from plausibly.base.bootstrap import CI_PROB, REPLICATES
 from plausibly.base.errors import ArgumentError
 from plausibly.data.labels import read_gold
 
 REPORT = "judge.html"
-
-
-@dataclass
-class JudgeOptions:
-    """Distances, margins, the model of annotators, and sizes."""
-
-    distance: Annotated[
-        str | None,
-        options.measure(metavar="NAME", help="Distance between two labels; see --distance of plausibly discrepancy."),
-    ] = None
-    tolerance: options.Tolerance = None
-    epsilon: Annotated[
-        float,
-        options.measure(
-            help="Cost-benefit parameter ε of the alternative annotator test: 0.2 if the annotators are experts, "
-            "0.15 if they are skilled, 0.1 if they are crowd workers."
-        ),
-    ] = 0.2
-    margin: Annotated[float, options.measure(help="Amount by which the discrepancy ratio may exceed 1.")] = 0.1
-    accuracy_margin: Annotated[
-        float, options.measure(help="Amount by which accuracy may fall below the annotators' mean.")
-    ] = 0.05
-    shared_errors: Annotated[
-        float, options.measure(help="Share of the cases that may mislead the annotators together.")
-    ] = 0.1
-    model: Annotated[
-        Literal["auto", "one-coin", "dawid-skene", "plackett-luce", "none"],
-        options.modelling(help="Model of the annotators' errors, for questions 3 and 4."),
-    ] = "auto"
-    draws: Annotated[int, options.sampling(help="Number of draws per chain.")] = 250
-    chains: Annotated[int, options.sampling(help="Number of chains.")] = 4
-    warmup: Annotated[int, options.sampling(help="Number of warm-up draws.")] = 300
-    replicates: options.MeasureReplicates = REPLICATES
-    ci_prob: options.IntervalWidth = CI_PROB
-    seed: options.Seed = 0
 
 
 @example(
@@ -63,35 +29,29 @@ class JudgeOptions:
         --clusters patient --by language,region --out results/
     """
 )
+@options.of(
+    judge_models,
+    "clusters by:COLUMN,… intersections extra distance tolerance epsilon margin accuracy_margin shared_errors draws "
+    "chains warmup replicates ci_prob seed",
+)
 def judge(
     data: options.LabelledData,
-    predictions: options.LabelPredictions = None,
-    gold: options.GoldFile = None,
-    classes: options.OrderFile = None,
-    clusters: options.LabelClusters = None,
-    by: Annotated[
-        str | None,
-        options.data(
-            metavar="COLUMN,…",
-            help="Columns that group cases or annotators, such as language; results are also reported for each group.",
-        ),
-    ] = None,
-    intersections: options.Intersections = False,
-    extra: Annotated[
-        Literal["refuse", "ignore"], options.data(help="What to do with predictions of cases that are not annotated.")
-    ] = "refuse",
-    unpredicted: options.Unpredicted = "refuse",
+    predictions: list[str] | None = None,
+    gold: Path | None = None,
+    classes: Path | None = None,
+    unpredicted: Literal["refuse", "leave-out"] = "refuse",
     require: Annotated[
         str | None,
-        options.measure(
+        typer.Option(
             metavar="QUESTION,…",
             help="Questions that must be answered with yes for every model, by name (closeness, replacement, 'as one "
             "of them', truth) or number, or all; else exit with status 3.",
         ),
     ] = None,
+    model: Literal["auto", "one-coin", "dawid-skene", "plackett-luce", "none"] = "auto",
     *,
-    judging: JudgeOptions,
     output: options.StrictOutput,
+    **asked: Any,
 ) -> None:
     """Decide whether a model can stand in for an annotator.
 
@@ -107,28 +67,19 @@ def judge(
     if not files:
         raise ArgumentError("nothing to compare with the annotators: give --predictions NAME=FILE.")
     required = _required(require)
-    names = [] if by is None else [name.strip() for name in by.split(",") if name.strip()]
-    columns = list(dict.fromkeys([*([] if clusters is None else [clusters]), *names]))
+    names = [*asked.get("by", ()), *([asked["clusters"]] if "clusters" in asked else ())]
+    columns = list(dict.fromkeys(names))
     read = data.read(columns, classes=classes, quiet=output.quiet)
     joined = None if gold is None else read_gold(gold, read)
-    judging.distance = options.distance_of(read, judging.distance, quiet=output.quiet)
+    asked["distance"] = options.distance_of(read, asked.get("distance"), quiet=output.quiet)
     make_folder(output.out, [data.labels])
     if joined is not None:
         say(f"{joined}.")
     if unpredicted == "leave-out":
-        read, extra = predicted_by_all(read, files), "ignore"
+        read, asked["extra"] = predicted_by_all(read, files), "ignore"
         joined = None if gold is None else read_gold(gold, read)
-    result = judge_models(
-        read,
-        files,
-        gold=joined,
-        extra=extra,
-        clusters=clusters,
-        by=names or None,
-        intersections=intersections,
-        progress=not output.quiet,
-        **vars(judging) | {"model": None if judging.model == "none" else judging.model},
-    )
+    chosen = None if model == "none" else model
+    result = judge_models(read, files, gold=joined, model=chosen, progress=not output.quiet, **asked)
     sources = {"labels": options.shown_files(data.labels)} | ({} if gold is None else {"gold labels": str(gold)})
     sources |= {f"predictions {name}": path for name, path in files.items()}
     kept = 2 * len(required) * len(result.models) + (joined is not None)

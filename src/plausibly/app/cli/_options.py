@@ -1,15 +1,15 @@
 """Options that several commands share, and parsers of their text."""
 
-import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
-from functools import cached_property, partial, wraps
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from plausibly.app.cli._output import Publisher
+from plausibly.app.cli._signatures import of as of
 from plausibly.base.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -17,9 +17,92 @@ if TYPE_CHECKING:
     from plausibly.data.annotations.io.source import Source
     from plausibly.data.labels.container import Labels
 
-data, modelling, sampling, measure = (
-    partial(typer.Option, rich_help_panel=panel) for panel in ("Data", "Models", "Sampling", "Measure")
-)
+#: Options that are alike in the commands that have them: their names, what their values are called, and their help.
+SHARED = """
+layout NAME --layout --from
+    Layout of the table or file where two fit, or none is recognised: table, wide, counts, cases, alt-test, nested and
+    others.
+missing TEXT,…
+    Labels that stand for no answer, such as n/a,uncertain; rows with one of them, or a blank label, are left out, and
+    their number is printed.
+repeats
+    Several answers of one annotator to one case: refuse them, keep the first or the last, take the rows for one answer
+    with several labels (ties), or for readings of their own (agreement, discrepancy).
+control NAME
+    Label Studio control, Argilla question, or question (or rater) in an export of a tool that tests language models, to
+    read if there are several.
+classes FILE
+    Class names, one per line; grades in their order, the lowest first.
+choices
+    What annotators chose from. Annotations that look like comparisons of pairs are refused unless all says that
+    annotators chose from all classes.
+risks FILE
+    Risk of each class (0, 1 or 2), one per line.
+predictions NAME=FILE
+    Name of a classifier and file of its predictions: cases × classes, or one class, label or score of each case (.npy,
+    .csv, .txt, .parquet, .json, .jsonl); FILE:COLUMN if it is one column of a table. Repeat for each.
+logits NAME
+    Classifier whose predictions are logits, or all; they become probabilities by a softmax over classes (a single
+    column by a sigmoid) before anything else. Repeat for each.
+gold FILE
+    Gold labels, known to be right: a table with the columns case and label, joined by case. How many cases have one is
+    printed.
+clusters COLUMN
+    Column of the clusters of cases to resample, such as patients. By default every case is its own cluster.
+by COLUMN,…
+    Columns that group the cases, such as site; results are also reported for each group.
+intersections
+    Also report groups that combine several --by columns, such as site and sex.
+extra
+    What to do with predictions of cases that are not annotated.
+unpredicted
+    What to do with annotated cases of which a classifier has no prediction: refuse them, or leave them out. To count a
+    case as missed, write a row for it without an answer instead.
+distance NAME
+    Distance between two labels: nominal, squared, absolute, hinge, jaccard, or any that plausibly agreement takes. By
+    default by their type, such as nominal for categories and bleu for texts.
+tolerance
+    Largest difference between two numbers that the hinge distance still ignores.
+k K1,K2
+    Values of k for the top-k metrics. By default 1, 2 and 3, or only those below the number of classes.
+break_ties
+    How to break ties between predictions or between plausibilities: by class order or at random.
+replicates
+    Number of bootstrap replicates.
+ci_prob
+    Probability of the intervals.
+draws
+    Number of draws per chain. By default 250.
+chains
+    Number of chains. By default 4.
+warmup
+    Number of warm-up draws (NUTS) or sweeps (Gibbs) per chain. By default 300, or 1000 to infer the reliability.
+dask ADDRESS
+    Address of the Dask scheduler to compute on, such as tcp://10.0.0.1:8786.
+shard N
+    Number of cases to sample and store at a time.
+resume
+    Store posteriors as Zarr folders, so that an interrupted run can continue.
+fresh
+    Sample again instead of reusing existing posteriors, and replace what --out holds of other data.
+out FOLDER
+    Folder for tables and figures; created if needed.
+seed
+    Random seed.
+strict
+    Exit with status 1 if chains did not converge.
+quiet --quiet -q
+    Print only the answer.
+"""
+Clusters = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN|FILE",
+        help="Cluster of each case for the bootstrap, such as the patient: a column of the annotations, or a table "
+        "with the columns case and cluster. By default every case is its own cluster.",
+    ),
+]
+Repeats = Literal["refuse", "first", "last", "ties", "readings"]
 
 
 def _annotations(tables: str):
@@ -38,189 +121,44 @@ LabelsFile = Annotated[
         "of one annotator each.",
     ),
 ]
-LabelPredictions = Annotated[
-    list[str] | None,
-    data(
-        metavar="NAME=FILE",
-        help="Name of a model and table of its labels (case, label), or FILE:COLUMN. Repeat for each.",
-    ),
-]
-GoldFile = Annotated[
-    Path | None,
-    data(
-        metavar="FILE",
-        help="Gold labels, known to be right: a table with the columns case and label, joined by case. How many cases "
-        "have one is printed.",
-    ),
-]
-LabelClusters = Annotated[
-    str | None,
-    data(
-        metavar="COLUMN",
-        help="Column of the clusters to resample, such as patients. By default every case is its own cluster.",
-    ),
-]
-Tolerance = Annotated[
-    float | None, measure(help="Largest difference between two numbers that the hinge distance still ignores.")
-]
-MeasureReplicates = Annotated[int, measure(help="Number of bootstrap replicates.")]
 PosteriorFile = Annotated[
     Path, typer.Argument(metavar="POSTERIOR", help="Posterior written by the command aggregate, evaluate or sweep.")
 ]
-OptionalFolder = Annotated[
-    Path | None,
-    typer.Option("--out", metavar="FOLDER", help="Folder for tables and figures. By default none are written."),
-]
-ResultsFolder = Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the results; created if needed.")]
-IntervalWidth = Annotated[float, typer.Option("--ci-prob", help="Probability of the intervals.")]
-OrderFile = Annotated[
-    Path | None,
-    data("--classes", metavar="FILE", help="Labels in their order, one per line, the lowest first (for ordinal)."),
-]
-ClassesFile = Annotated[Path | None, data("--classes", metavar="FILE", help="Class names, one per line.")]
-Choices = Annotated[
-    Literal["all"] | None,
-    data(
-        help="What annotators chose from. Annotations that look like comparisons of pairs are refused unless all says "
-        "that annotators chose from all classes."
-    ),
-]
-Missing = Annotated[
-    str | None,
-    data(
-        metavar="TEXT,…",
-        help="Labels that stand for no answer, such as n/a,uncertain; rows with one of them, or a blank label, are "
-        "left out, and their number is printed.",
-    ),
-]
-Control = Annotated[
-    str | None,
-    data(
-        "--control",
-        metavar="NAME",
-        help="Label Studio control, Argilla question, or question (or rater) in an export of a tool that tests "
-        "language models, to read if there are several.",
-    ),
-]
-LayoutName = Annotated[
-    str | None,
-    data(
-        "--layout",
-        "--from",
-        metavar="NAME",
-        help="Layout of the table or file where two fit, or none is recognised: table, wide, counts, cases, alt-test, "
-        "nested and others.",
-    ),
-]
-RepeatsRule = Annotated[
-    Literal["refuse", "first", "last", "ties", "readings"] | None,
-    data(
-        "--repeats",
-        help="Several answers of one annotator to one case: refuse them, keep the first or the last, take the rows for "
-        "one answer with several labels (ties), or for readings of their own (agreement, discrepancy).",
-    ),
-]
-RisksFile = Annotated[Path | None, data(metavar="FILE", help="Risk of each class (0, 1 or 2), one per line.")]
-PredictionFiles = Annotated[
-    list[str] | None,
-    data(
-        metavar="NAME=FILE",
-        help="Name of a classifier and file of its predictions, cases × classes, or names of classes in one column "
-        "called prediction (.npy, .csv, .txt, .parquet, .json, .jsonl); FILE:COLUMN if it is one column of a table. "
-        "Repeat for each classifier.",
-    ),
-]
-LogitsOption = Annotated[
-    list[str] | None,
-    data(
-        metavar="NAME",
-        help="Classifier whose predictions are logits, or all; they become probabilities by a softmax over classes (a "
-        "single column by a sigmoid) before anything else. Repeat for each.",
-    ),
-]
-Clusters = Annotated[
-    str | None,
-    data(
-        metavar="COLUMN|FILE",
-        help="Cluster of each case for the bootstrap, such as the patient: a column of the annotations, or a table "
-        "with the columns case and cluster. By default every case is its own cluster.",
-    ),
-]
-Intersections = Annotated[
-    bool, data("--intersections", help="Also report groups that combine several --by columns, such as site and sex.")
-]
-Unpredicted = Annotated[
-    Literal["refuse", "leave-out"],
-    data(
-        help="What to do with annotated cases of which a classifier has no prediction: refuse them, or leave them "
-        "out. To count a case as missed, write a row for it without an answer instead."
-    ),
-]
 Replicates = Annotated[int | None, typer.Option(min=0, help="Number of bootstrap replicates. By default 1000.")]
-Lengths = Annotated[
-    str | None,
-    typer.Option(
-        metavar="K1,K2",
-        help="Values of k for the top-k metrics. By default 1, 2 and 3, or only those below the number of classes.",
-    ),
-]
-BreakTiesOption = Annotated[
-    Literal["order", "random"],
-    typer.Option(help="How to break ties between predictions or between plausibilities: by class order or at random."),
-]
-Shard = Annotated[int, typer.Option(min=1, metavar="N", help="Number of cases to sample and store at a time.")]
-Fresh = Annotated[
-    bool,
-    typer.Option(
-        "--fresh",
-        help="Sample again instead of reusing existing posteriors, and replace what --out holds of other data.",
-    ),
-]
-Dask = Annotated[
-    str | None,
-    sampling(metavar="ADDRESS", help="Address of the Dask scheduler to compute on, such as tcp://10.0.0.1:8786."),
-]
-Seed = Annotated[int, typer.Option(help="Random seed.")]
-Strict = Annotated[bool, typer.Option("--strict", help="Exit with status 1 if chains did not converge.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the answer.")]
+Shard = Annotated[int, typer.Option(min=1)]
 
 
 @dataclass
 class Output(Publisher):
     """Where results go."""
 
-    out: OptionalFolder = None
-    quiet: Quiet = False
+    out: Path | None = None
+    quiet: bool = False
 
 
 @dataclass
 class StrictOutput(Publisher):
     """Where results go, and whether the chains must have converged."""
 
-    out: OptionalFolder = None
-    strict: Strict = False
-    quiet: Quiet = False
+    out: Path | None = None
+    strict: bool = False
+    quiet: bool = False
 
 
-def _column(role: str) -> Any:
-    return data(f"--{role}", metavar="COLUMN", help=f"Column of the {role}s, if its name does not say so.")
-
-
+@of("plausibly:read_annotations", "case:COLUMN annotator:COLUMN label:COLUMN score:COLUMN count:COLUMN")
 @dataclass(kw_only=True)
 class Reading:
     """How a table is read, the same in every command."""
 
-    case: Annotated[str | None, _column("case")] = None
-    annotator: Annotated[str | None, _column("annotator")] = None
-    label: Annotated[str | None, _column("label")] = None
-    score: Annotated[str | None, _column("score")] = None
-    count: Annotated[
-        str | None, data("--count", metavar="COLUMN", help="Column that says how often a row, or a label, is there.")
-    ] = None
-    layout: LayoutName = None
-    missing: Missing = None
-    repeats: RepeatsRule = None
-    control: Control = None
+    case: str | None = None
+    annotator: str | None = None
+    label: str | None = None
+    score: str | None = None
+    count: str | None = None
+    layout: str | None = None
+    missing: str | None = None
+    repeats: Repeats | None = None
+    control: str | None = None
 
     @property
     def roles(self) -> dict[str, str | None]:
@@ -273,8 +211,8 @@ class AnnotatedData(Reading):
     """Annotations, and the names of their classes."""
 
     annotations: Annotated[list[str], _annotations("a long table, counts or scores")]
-    classes: ClassesFile = None
-    choices: Choices = None
+    classes: Path | None = None
+    choices: Literal["all"] | None = None
 
     @cached_property
     def source(self) -> "Source":
@@ -315,8 +253,8 @@ class ClassifiedData(AnnotatedData):
 class SweptData(AnnotatedData):
     """Annotations, and what classifiers are evaluated with."""
 
-    risks: RisksFile = None
-    predictions: PredictionFiles = None
+    risks: Path | None = None
+    predictions: list[str] | None = None
     clusters: Clusters = None
 
     @property
@@ -331,14 +269,14 @@ class EvaluatedData(SweptData):
 
     by: Annotated[
         str | None,
-        data(
+        typer.Option(
             metavar="COLUMN|FILE,…",
             help="Columns that group the cases, such as site; results are also reported for each group. Give columns "
             "of the annotations, or tables with a column named case.",
         ),
     ] = None
-    intersections: Intersections = False
-    unpredicted: Unpredicted = "refuse"
+    intersections: bool = False
+    unpredicted: Literal["refuse", "leave-out"] = "refuse"
 
     @property
     def fewer_cases(self) -> bool:
@@ -356,118 +294,63 @@ class EvaluatedData(SweptData):
         return {what: shown_files(path) for what, path in paths.items() if path is not None}
 
 
+@of("plausibly:aggregate", "annotator_groups:FILE")
 @dataclass
 class ModelOptions:
     """Conventions of a model; None for the model's default."""
 
-    ties: Annotated[
-        Literal["split", "full"] | None,
-        modelling(
-            help="Weight of tied classes (IRN, PrIRN): split divides the weight of their rank among them, full "
-            "gives it to each."
-        ),
-    ] = None
-    mode: Annotated[
-        Literal["power", "temper"] | None,
-        modelling(
-            help="Meaning of a reliability R (Plackett-Luce): power counts every annotation R times; temper has "
-            "annotators choose classes in proportion to the plausibilities raised to the power R."
-        ),
-    ] = None
-    unranked: Annotated[
-        Literal["lumped", "exact", "ignore"] | None,
-        modelling(
-            help="Prior for unranked classes (Plackett-Luce): lumped treats them all as one class, exact treats each "
-            "as a class of its own, ignore leaves them out."
-        ),
-    ] = None
-    concentration: Annotated[
-        float | None, modelling(help="Prior concentration per class. By default the model's own.")
-    ] = None
-    prior_kappa: Annotated[
-        float | None,
-        modelling(
-            help="Prior median of the concentration of a learned prior (class_prior learned or predictions): the "
-            "smaller, the more experts agree. By default 2.7. With one label per case, accuracies need it."
-        ),
-    ] = None
-    annotator_groups: Annotated[
-        Path | None,
-        modelling(
-            help="Table with the columns annotator and group: annotators who may err together, such as language models "
-            "(dawid-skene, one-coin, raters who differ)."
-        ),
-    ] = None
+    ties: Literal["split", "full"] | None = None
+    mode: Literal["power", "temper"] | None = None
+    unranked: Literal["lumped", "exact", "ignore"] | None = None
+    concentration: float | None = None
+    prior_kappa: float | None = None
+    annotator_groups: Path | None = None
 
 
+@of("plausibly:aggregate", "prior:M,K,A,B case_groups:FILE")
 @dataclass
 class ScoreOptions:
     """Options of the models of scores."""
 
     threshold: Annotated[
         float | None,
-        modelling(
+        typer.Option(
             help="Score above which a case is positive; where annotations are no scores, probability from which on "
             "classifiers name the positive class."
         ),
     ] = None
-    prior: Annotated[
-        str | None,
-        modelling(
-            metavar="M,K,A,B",
-            help="Prior of scores: mean, strength of the mean, shape and scale of the variance. By default estimated.",
-        ),
-    ] = None
-    raters: Annotated[
-        Literal["alike", "differ"] | None,
-        modelling(
-            help="Whether raters differ in severity and spread (ordinal-scores, normal-scores). Ratings of up to 20 "
-            "values are then classes of ordinal-scores unless there is a --threshold. By default differ if raters are "
-            "named and there is no --threshold and no --model."
-        ),
-    ] = None
-    case_groups: Annotated[
-        Path | None,
-        modelling(
-            metavar="FILE",
-            help="Table with a column case and a column for each group of cases, such as system and document, whose "
-            "ratings may be higher or lower (--raters differ). Raters who share no case are compared through them.",
-        ),
-    ] = None
+    prior: str | None = None
+    raters: Literal["alike", "differ"] | None = None
+    case_groups: Path | None = None
 
 
 @dataclass
 class SamplingOptions:
     """Size of the sample; None for the defaults."""
 
-    draws: Annotated[int | None, sampling(help="Number of draws per chain. By default 250.")] = None
-    chains: Annotated[int | None, sampling(help="Number of chains. By default 4.")] = None
-    warmup: Annotated[
-        int | None,
-        sampling(
-            help="Number of warm-up draws (NUTS) or sweeps (Gibbs) per chain. By default 300, or 1000 to "
-            "infer the reliability."
-        ),
-    ] = None
+    draws: int | None = None
+    chains: int | None = None
+    warmup: int | None = None
 
 
+@of("plausibly:aggregate")
 @dataclass
 class SweepOptions(SamplingOptions, ScoreOptions, ModelOptions):
     """Options that `evaluate` and `sweep` pass to :class:`plausibly.sweeps.Plan`."""
 
-    k: Lengths = None
-    logits: LogitsOption = None
+    k: str | None = None
+    logits: list[str] | None = None
     extra: Annotated[
         Literal["refuse", "ignore", "include"],
-        data(
+        typer.Option(
             help="What to do with predictions of cases that are not annotated: refuse or ignore them, or evaluate on "
             "these cases, too (include). The annotated cases must then have been chosen at random, or by the "
             "predictions."
         ),
     ] = "refuse"
-    break_ties: BreakTiesOption = "order"
+    break_ties: Literal["order", "random"] = "order"
     replicates: Replicates = None
-    seed: Seed = 0
+    seed: int = 0
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of the plan."""
@@ -476,13 +359,14 @@ class SweepOptions(SamplingOptions, ScoreOptions, ModelOptions):
         return {name: value for name, value in given.items() if (name, value) != ("replicates", None)}
 
 
+@of("plausibly:evaluate", "positive:CLASS prevalence:SHARE")
 @dataclass
 class MetricOptions:
     """Metrics of labels, besides those of lists."""
 
     metrics: Annotated[
         str | None,
-        measure(
+        typer.Option(
             metavar="NAME,…",
             help="Metrics, such as auroc, sensitivity, sensitivity_at_specificity_0.9, brier or net_benefit_0.2; or "
             "groups of them: binary, classes, probability, distribution, ordered, curves; usual, the default, is what "
@@ -491,7 +375,7 @@ class MetricOptions:
     ] = None
     metric: Annotated[
         list[Path] | None,
-        measure(
+        typer.Option(
             metavar="FILE",
             help="Python file of a metric of your own, which ends with metric = pb.metrics.SumMetric(…) or "
             "pb.metrics.OrderMetric(…), or a function of a case's scores and truth; it is named after the file. Repeat "
@@ -500,52 +384,38 @@ class MetricOptions:
     ] = None
     require: Annotated[
         list[str] | None,
-        measure(
+        typer.Option(
             metavar="REQUIREMENT",
             help="Requirement METRIC>=VALUE@PROBABILITY (or >, <=, <; in quotes), such as 'auroc>=0.9@0.95', or "
             "'A:auroc>=0.9' for one classifier. It must hold on new cases with that probability (by default 0.95) "
             "under every reliability; otherwise the exit status is 3. Repeat for each.",
         ),
     ] = None
-    ordered: Annotated[
-        bool,
-        measure(
-            "--ordered",
-            help="Classes are grades, in the order of --classes, or numbers; scores of few values become grades, no "
-            "threshold. Metrics then say by how many grades a classifier is wrong, unless others are named.",
-        ),
-    ] = False
+    ordered: bool = False
     truth: Annotated[
         Literal["most-plausible", "annotator", "panel"],
-        measure(
+        typer.Option(
             help="What classifiers are compared with: the most plausible class of every draw, what one expert would "
             "say (annotator), or what several would decide (panel). With the latter two, no model is fitted."
         ),
     ] = "most-plausible"
-    gold: GoldFile = None
+    gold: Path | None = None
     gold_positive: Annotated[
         str | None,
-        data(
+        typer.Option(
             metavar="LABEL",
             help="Gold label of the positive class, the second of two, if gold labels are called otherwise, such as "
             "malignant where annotations are scores; every other gold label is then the first class.",
         ),
     ] = None
     panel: Annotated[
-        int | None, measure("--panel", min=1, metavar="N", help="Number of experts of --truth panel. By default 3.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Number of experts of --truth panel. By default 3."),
     ] = None
-    positive: Annotated[
-        str | None,
-        measure(
-            metavar="CLASS",
-            help="Class that --metrics take all others together against, and of which a single column of predictions "
-            "is the probability. By default the one of two that stands for a success, as in pass and fail, or the "
-            "second.",
-        ),
-    ] = None
+    positive: str | None = None
     threshold_from: Annotated[
         Path | None,
-        measure(
+        typer.Option(
             metavar="FILE",
             help="Annotations of other cases, with rows in the same predictions, on which the threshold of each "
             "classifier is chosen, against what one expert would say (or --truth panel).",
@@ -553,16 +423,13 @@ class MetricOptions:
     ] = None
     threshold_at: Annotated[
         str | None,
-        measure(
+        typer.Option(
             metavar="NAME=VALUE",
             help="What the threshold of --threshold-from has there: specificity, sensitivity or net_benefit. By "
             "default specificity=0.9.",
         ),
     ] = None
-    prevalence: Annotated[
-        float | None,
-        measure("--prevalence", metavar="SHARE", help="Prevalence elsewhere, at which PPV and NPV are reported, too."),
-    ] = None
+    prevalence: float | None = None
 
     def __post_init__(self):
         if self.gold is not None:
@@ -598,42 +465,8 @@ class StoreOptions:
     """Storage of posteriors."""
 
     shard: Shard = 2000
-    resume: Annotated[
-        bool,
-        typer.Option("--resume", help="Store posteriors as Zarr folders, so that an interrupted run can continue."),
-    ] = False
-    fresh: Fresh = False
-
-
-def spread(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the fields of those of its parameters that are classes of options, each as an option."""
-    parameters: list[inspect.Parameter] = []
-    classes: dict[str, Any] = {}
-    for parameter in inspect.signature(command).parameters.values():
-        if not is_dataclass(parameter.annotation):
-            parameters.append(parameter)
-            continue
-        classes[parameter.name] = parameter.annotation
-        parameters += [
-            parameter.replace(
-                name=field.name,
-                default=parameter.empty if field.default is MISSING else field.default,
-                annotation=field.type,
-            )
-            for field in fields(parameter.annotation)
-            if field.init
-        ]
-
-    @wraps(command)
-    def with_options(**given: Any) -> None:
-        for name, options in classes.items():
-            given[name] = options(**{field.name: given.pop(field.name) for field in fields(options) if field.init})
-        command(**given)
-
-    keywords = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in parameters]
-    with_options.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
-    with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in keywords}
-    return with_options
+    resume: bool = False
+    fresh: bool = False
 
 
 def texts_of(text: str | None) -> list[str]:

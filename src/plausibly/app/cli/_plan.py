@@ -27,38 +27,22 @@ _MOST = 10  # cases to print
         --predictions A=a.csv --predictions B=b.csv --budget 200 --out results
     """
 )
+@options.of(
+    make_plan,
+    "metric:METRIC compare:A,B budget:N annotation level ci_prob break_ties seed",
+)
 def plan(
     posterior: options.PosteriorFile,
-    predictions: options.PredictionFiles = None,
-    logits: options.LogitsOption = None,
-    metric: Annotated[
-        str,
-        typer.Option(
-            metavar="METRIC",
-            help="Metric whose uncertainty the labels should reduce, a mean over cases such as top3_coverage or brier.",
-        ),
-    ] = "top1_accuracy",
-    goal: Annotated[
-        Literal["width", "better", "information"] | None,
-        typer.Option(
-            help="What the new labels should achieve: a narrower interval for the metric (width), a decision between "
-            "two classifiers (better), or more information about the plausibilities (information). By default width; "
-            "without predictions, information."
-        ),
-    ] = None,
-    compare: Annotated[
-        str | None, typer.Option(metavar="A,B", help="Two classifiers to decide between. By default the best two.")
-    ] = None,
-    budget: Annotated[
-        float, typer.Option(metavar="N", help="Number of labels to plan or, with costs, their total cost.")
-    ] = 100,
+    predictions: list[str] | None = None,
+    logits: list[str] | None = None,
+    goal: Literal["width", "better", "information"] | None = None,
     costs: Annotated[
         Path | None,
-        options.data(metavar="FILE", help="Table with the columns case and cost. By default every label costs 1."),
+        typer.Option(metavar="FILE", help="Table with the columns case and cost. By default every label costs 1."),
     ] = None,
     annotators: Annotated[
         str | None,
-        options.data(
+        typer.Option(
             metavar="FILE|inferred",
             help="Table with the columns annotator, reliability and optionally cost; or inferred, for the "
             "reliabilities stored in the posterior.",
@@ -66,25 +50,18 @@ def plan(
     ] = None,
     candidates: Annotated[
         Path | None,
-        options.data("--candidates", metavar="FILE", help="Cases to choose from, one per line. By default all."),
-    ] = None,
-    annotation: Annotated[
-        Literal["label", "ranking"] | None,
-        typer.Option(help="Form of the next annotations. By default the form of most annotations so far."),
+        typer.Option(metavar="FILE", help="Cases to choose from, one per line. By default all."),
     ] = None,
     task_data: Annotated[
         Path | None,
-        options.data(
+        typer.Option(
             metavar="FILE",
             help="Table with a column named case, plus columns to add to the Label Studio tasks, such as image.",
         ),
     ] = None,
-    level: Annotated[float, typer.Option(help="Probability at which the better classifier counts as known.")] = 0.95,
-    ci_prob: options.IntervalWidth = 0.94,
-    break_ties: options.BreakTiesOption = "order",
-    seed: options.Seed = 0,
     *,
     output: options.Output,
+    **asked: Any,
 ) -> None:
     """Plan which cases to annotate next, or to read again, and forecast how much the labels will help.
 
@@ -101,20 +78,13 @@ def plan(
     planned = make_plan(
         posterior,
         named or None,
-        metric=metric,
         logits=options.parse_logits(logits),
         goal=goal or ("width" if named else "information"),
-        compare=None if compare is None else compare.split(","),
-        budget=budget,
         cost=cost,
         annotators=known,
         candidates=offered,
-        annotation=annotation,
-        level=level,
-        ci_prob=ci_prob,
-        break_ties=break_ties,
-        seed=seed,
         progress=not output.quiet,
+        **asked,
     )
     tasks = json.dumps(planned.tasks(shown), ensure_ascii=False, indent=1) + "\n"
     first, *further = planned.advice

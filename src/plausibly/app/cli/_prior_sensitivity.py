@@ -1,4 +1,4 @@
-"""``plausibly prior-sensitivity``: how much the results depend on priors and conventions."""
+"""``plausibly models priors``: how much the results depend on priors and conventions."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -23,34 +23,23 @@ TABLE, FIGURE = "sensitivity.csv", "sensitivity.svg"
 
 @example(
     """
-    plausibly prior-sensitivity annotations.json --classes conditions.txt \\
+    plausibly models priors annotations.json --classes conditions.txt \\
         --predictions A=a.csv --predictions B=b.npy \\
         --model plackett-luce@3 --model prirn@30 --out results
     """
 )
+@options.of(model_comparison.prior_sensitivity)
 def prior_sensitivity(
     data: options.AnnotatedData,
-    predictions: options.PredictionFiles = None,
+    predictions: list[str] | None = None,
     model: ModelNames = None,
-    concentration: Annotated[
-        str | None,
-        options.modelling(
-            metavar="A1,A2", help="Prior concentrations to try. By default one tenth and ten times the model's."
-        ),
-    ] = None,
-    prior_kappa: Annotated[
-        str | None,
-        options.modelling(
-            metavar="K1,K2",
-            help="Prior medians to try for the concentration of a learned prior (class_prior learned or predictions). "
-            "By default one tenth and ten times 2.72.",
-        ),
-    ] = None,
+    concentration: Annotated[str | None, typer.Option(metavar="A1,A2")] = None,
+    prior_kappa: Annotated[str | None, typer.Option(metavar="K1,K2")] = None,
     metric: Annotated[str, typer.Option(metavar="METRIC", help="Metric to print.")] = "top1_accuracy",
-    k: options.Lengths = None,
+    k: str | None = None,
     *,
     sampling: options.SamplingOptions,
-    seed: options.Seed = 0,
+    seed: int = 0,
     output: options.StrictOutput,
 ) -> None:
     """Evaluate again under other priors and conventions, changing one choice at a time.

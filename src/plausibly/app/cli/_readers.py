@@ -1,9 +1,11 @@
 """``plausibly readers``: a model against readers, or readers in two conditions."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, Literal
+
+import typer
 
 from plausibly.agreement import ReaderStudy, reader_study
 from plausibly.app import plots
@@ -12,37 +14,9 @@ from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._output import answer_sentences, check_answers, say
 from plausibly.app.report import readers_page, readers_screen, write
-from plausibly.base.bootstrap import CI_PROB, REPLICATES
 from plausibly.base.errors import ArgumentError
 
 REPORT = "readers.html"
-
-
-@dataclass
-class StudyOptions:
-    """What is compared, and how."""
-
-    metric: Annotated[
-        Literal["auroc", "sensitivity", "specificity", "accuracy"],
-        options.measure(help="Figure of merit: auroc of scores, the others of decisions."),
-    ] = "auroc"
-    positive: Annotated[str | None, options.data(help="Positive class, if two words or numbers do not tell.")] = None
-    threshold: Annotated[
-        float | None, options.measure(help="Score above which a reader is positive, as in evaluate.")
-    ] = None
-    model_threshold: Annotated[
-        float | None, options.measure(help="Score from which on a model is positive, as in evaluate.")
-    ] = None
-    margin: Annotated[
-        float, options.measure(help="Margin of non-inferiority. Choose it before you see the result.")
-    ] = 0.05
-    covariance: Annotated[
-        Literal["jackknife", "delong"], options.measure(help="Covariances due to cases; delong is of auroc.")
-    ] = "jackknife"
-    clusters: options.LabelClusters = None
-    ci_prob: options.IntervalWidth = CI_PROB
-    replicates: options.MeasureReplicates = REPLICATES
-    seed: options.Seed = 0
 
 
 @example(
@@ -52,34 +26,25 @@ class StudyOptions:
     plausibly readers aided.csv --gold truth.csv --conditions session
     """
 )
+@options.of(
+    reader_study,
+    "conditions:COLUMN compare:A,B metric positive:CLASS threshold model_threshold margin covariance clusters ci_prob "
+    "replicates seed",
+)
 def readers(
     data: options.LabelledData,
-    predictions: Annotated[
-        list[str] | None,
-        options.data(
-            metavar="NAME=FILE",
-            help="Name of a model and table of its scores or classes (case, score or label). Repeat for each.",
-        ),
-    ] = None,
-    gold: options.GoldFile = None,
-    conditions: Annotated[
-        str | None,
-        options.data(metavar="COLUMN", help="Column of conditions; by default condition, if there is one."),
-    ] = None,
-    compare: Annotated[
-        str | None,
-        options.data(metavar="A,B", help="Two conditions: A minus B. By default in the order of the table."),
-    ] = None,
+    predictions: list[str] | None = None,
+    gold: Path | None = None,
     require: Annotated[
         Literal["non-inferior"] | None,
-        options.measure(
+        typer.Option(
             help="Exit with status 3 unless every model, or the first condition of --compare, is better, or not worse "
             "by the margin."
         ),
     ] = None,
     *,
-    studying: StudyOptions,
     output: options.Output,
+    **asked: Any,
 ) -> None:
     """Compare a model with readers, or readers in two conditions, for other readers and other cases.
 
@@ -91,18 +56,11 @@ def readers(
     """
     files = options.parse_files(predictions)
     data.repeats = data.repeats or "readings"  # a reader reads a case once in each condition
-    columns = [name for name in (conditions, studying.clusters) if name is not None]
+    columns = [name for name in (asked.get(name) for name in ("conditions", "clusters")) if name]
     read = data.read(columns, ("condition",), quiet=True)
     make_folder(output.out, [data.labels])
-    result = reader_study(
-        read,
-        files or None,
-        gold,
-        conditions=conditions,
-        compare=None if compare is None else options.texts_of(compare),
-        **vars(studying),
-    )
-    if require and not files and compare is None and len(result.study.sides) == 2:
+    result = reader_study(read, files or None, gold, **asked)
+    if require and not files and "compare" not in asked and len(result.study.sides) == 2:
         one, other = result.study.conditions
         raise ArgumentError(
             f"--require is of the first of two conditions, and the table does not say which that is: say --compare "

@@ -33,8 +33,6 @@ from plausibly.base.names import many, some
 from plausibly.posterior import save
 from plausibly.posterior.diagnostics import diagnose
 
-_model, _rasch = (partial(typer.Option, rich_help_panel=panel) for panel in ("Model", "Rasch model"))
-
 
 @example(
     """
@@ -42,21 +40,20 @@ _model, _rasch = (partial(typer.Option, rich_help_panel=panel) for panel in ("Mo
         --measured 0.98 --majority 3 --seed 0 --out results/
     """
 )
+@options.of(weighted_reliability)
 def reliability(
     data: options.LabelledData,
-    confidence: Annotated[
-        str | None, options.data(metavar="COLUMN", help="Column of the confidences, if it is not named confidence.")
-    ] = None,
+    confidence: Annotated[str | None, typer.Option(metavar="COLUMN")] = None,
     scale: Annotated[
         str | None,
-        options.data(
+        typer.Option(
             metavar="LOW,HIGH|LEVEL=C,…",
             help="Scale of confidences: the ends of a linear scale, or a confidence for each level.",
         ),
     ] = None,
     competence: Annotated[
         str | None,
-        options.measure(
+        typer.Option(
             metavar="NAME|NUMBER|FILE",
             help=f"Accuracy of the annotators: a way to estimate it ({', '.join(NAMES)}), a number, or a table "
             f"(annotator, accuracy). By default {default_competence(False)}; with --truth, {default_competence(True)}.",
@@ -64,30 +61,23 @@ def reliability(
     ] = None,
     truth: Annotated[
         Path | None,
-        options.data(metavar="FILE", help="Table of true labels (case, label), for --competence known or rasch."),
+        typer.Option(metavar="FILE", help="Table of true labels (case, label), for --competence known or rasch."),
     ] = None,
-    chance: Annotated[str, options.measure(help="Distribution of guessed labels: uniform or empirical.")] = "uniform",
-    classes: Annotated[int | None, options.measure(help="Number of possible labels, for uniform chance.")] = None,
-    wrong_labels: Annotated[
-        Literal["spread", "published"],
-        options.measure(
-            help="Assumed labels of two annotators who are both wrong: spread evenly over the wrong labels, or always "
-            "equal, as published."
-        ),
-    ] = "spread",
+    chance: Annotated[str, typer.Option(help="Distribution of guessed labels: uniform or empirical.")] = "uniform",
+    classes: Annotated[int | None, typer.Option(help="Number of possible labels, for uniform chance.")] = None,
+    wrong_labels: Literal["spread", "published"] = "spread",
     measured: Annotated[
-        float | None,
-        _model(help="Measured accuracy of a model against these labels, from which to compute its actual accuracy."),
+        float | None, typer.Option(help="Measured accuracy of a model against these labels, to compute the actual one.")
     ] = None,
-    majority: Annotated[int, _model(help="Number of annotators whose majority vote gives each label.")] = 1,
+    majority: Annotated[int, typer.Option(help="Number of annotators whose majority vote gives each label.")] = 1,
     replicates: Annotated[
-        int, options.measure(help="Number of bootstrap replicates; not used by the Rasch model.")
+        int, typer.Option(help="Number of bootstrap replicates; not used by the Rasch model.")
     ] = REPLICATES,
-    ci_prob: options.IntervalWidth = CI_PROB,
-    draws: Annotated[int | None, _rasch(help="Number of draws per chain. By default 1000.")] = None,
-    chains: Annotated[int | None, _rasch(help="Number of chains. By default 4.")] = None,
-    warmup: Annotated[int | None, _rasch(help="Number of warm-up draws. By default 1000.")] = None,
-    seed: options.Seed = 0,
+    ci_prob: float = CI_PROB,
+    draws: Annotated[int | None, typer.Option(help="Draws per chain of the Rasch model. By default 1000.")] = None,
+    chains: Annotated[int | None, typer.Option(help="Chains of the Rasch model. By default 4.")] = None,
+    warmup: Annotated[int | None, typer.Option(help="Warm-up draws of the Rasch model. By default 1000.")] = None,
+    seed: int = 0,
     *,
     output: options.StrictOutput,
 ) -> None:

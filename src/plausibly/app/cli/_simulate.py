@@ -36,9 +36,9 @@ def simulate(
     qualities: Annotated[
         str, typer.Option(metavar="Q1,Q2", help="Quality of each classifier, from 0 (noise) to 1 (the truth).")
     ] = "0.9,0.8,0.7,0.6",
-    seed: options.Seed = 0,
-    out: options.ResultsFolder = Path("simulated"),
-    quiet: options.Quiet = False,
+    seed: int = 0,
+    out: Path = Path("simulated"),
+    quiet: bool = False,
 ) -> None:
     """Simulate differential diagnoses by several annotators, and classifiers of different quality.
 

@@ -42,10 +42,10 @@ def sweep(
         str, typer.Option(metavar="METRIC", help="Metric to rank the classifiers by, such as top3_average_overlap.")
     ] = "top1_accuracy",
     store: options.StoreOptions,
-    dask: options.Dask = None,
-    out: options.ResultsFolder = Path("results"),
-    strict: options.Strict = False,
-    quiet: options.Quiet = False,
+    dask: str | None = None,
+    out: Path = Path("results"),
+    strict: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Sweep metrics over models and reliabilities to see where the ranking of classifiers changes.
 

@@ -24,6 +24,11 @@ REPORT = "systems.html"
     plausibly systems outcomes.csv --people ann,bob --out results/
     """
 )
+@options.of(
+    rank_systems,
+    "people:NAME,… clusters:COLUMN positive:CLASS control system:FIELD case:FIELD raters:COLUMN,… missing:TEXT,… "
+    "ci_prob seed",
+)
 def systems(
     outcomes: Annotated[
         list[str],
@@ -34,61 +39,17 @@ def systems(
             "models. Several are put together. NAME=FILE if a file is of one system.",
         ),
     ],
-    people: Annotated[
-        str | None,
-        options.data(
-            metavar="NAME,…",
-            help="Raters who are people; all others are judges. By default the column kind says so (person or judge).",
-        ),
-    ] = None,
     people_file: Annotated[
-        Path | None, options.data(metavar="FILE", help="Names of the raters who are people, one per line.")
+        Path | None, typer.Option(metavar="FILE", help="Names of the raters who are people, one per line.")
     ] = None,
-    clusters: Annotated[
-        str | None,
-        options.data(
-            metavar="COLUMN",
-            help="Column of the clusters of cases, such as topics. By default every case is its own cluster.",
-        ),
-    ] = None,
-    positive: Annotated[
-        str | None, options.data(metavar="CLASS", help="Class that counts as a success, if outcomes are classes.")
-    ] = None,
-    control: options.Control = None,
-    system: Annotated[
-        str | None, options.data(metavar="FIELD", help="Column, or field of an export, with the system.")
-    ] = None,
-    case: Annotated[
-        str | None, options.data(metavar="FIELD", help="Column, or field of an export, with the case.")
-    ] = None,
-    raters: Annotated[
-        str | None,
-        options.data(
-            metavar="COLUMN,…",
-            help="Columns with the outcomes of a rater each, instead of the columns rater and outcome.",
-        ),
-    ] = None,
-    missing: Annotated[
-        str | None,
-        options.data(
-            metavar="TEXT,…",
-            help="Outcomes that stand for none, such as N/A; rows with one of them, or a blank outcome, are left out.",
-        ),
-    ] = None,
-    ci_prob: options.IntervalWidth = 0.95,
-    replicates: Annotated[int, options.measure(help="Number of draws of the ranking.")] = 10_000,
-    seed: options.Seed = 0,
-    model: Annotated[
-        bool,
-        options.measure(
-            "--model", help="Also sample the model of all outcomes, and rank by it, which takes a minute or more."
-        ),
-    ] = False,
-    draws: Annotated[int | None, options.measure(help="Draws of each chain of the model; by default 500.")] = None,
-    chains: Annotated[int | None, options.measure(help="Number of chains of the model; by default 4.")] = None,
-    warmup: Annotated[int | None, options.measure(help="Draws of each chain before these; by default 500.")] = None,
+    model: bool = False,
+    replicates: Annotated[int, typer.Option(help="Number of draws of the ranking.")] = 10_000,
+    draws: Annotated[int | None, typer.Option(help="Draws of each chain of the model; by default 500.")] = None,
+    chains: Annotated[int | None, typer.Option(help="Number of chains of the model; by default 4.")] = None,
+    warmup: Annotated[int | None, typer.Option(help="Draws of each chain before these; by default 500.")] = None,
     *,
     output: options.Output,
+    **asked: Any,
 ) -> None:
     """Rank systems by the outcomes that people would give, from few of theirs and many of judges.
 
@@ -99,31 +60,16 @@ def systems(
     judges.csv, plan.csv (what more human outcomes would bring), drift.csv (bias by period, if there is a column date),
     checks.csv and convergence.csv (of the model) and systems.png.
     """
-    if people is not None and people_file is not None:
+    if "people" in asked and people_file is not None:
         raise ArgumentError("people are named twice, by --people and by --people-file: leave one out.")
     settings = ("draws", draws), ("chains", chains), ("warmup", warmup)
     sampling = {name: value for name, value in settings if value is not None}
     if sampling and not model:
         raise ArgumentError(f"--{next(iter(sampling))} is of the model: add --model.")
-    names = None if people is None else [name.strip() for name in people.split(",") if name.strip()]
+    asked |= {} if people_file is None else {"people": people_file}
     make_folder(output.out, outcomes)
-    result = rank_systems(
-        _sources(outcomes),
-        people_file if names is None else names,
-        clusters=clusters,
-        positive=positive,
-        control=control,
-        system=system,
-        case=case,
-        raters=None if raters is None else options.texts_of(raters),
-        missing=options.texts_of(missing),
-        ci_prob=ci_prob,
-        replicates=replicates,
-        seed=seed,
-        model=model,
-        **sampling,
-        progress=not output.quiet,
-    )
+    asked |= {"replicates": replicates, "model": model, "progress": not output.quiet}
+    result = rank_systems(_sources(outcomes), **sampling, **asked)
     output.publish(systems_screen(result), _files(result, {"outcomes": ", ".join(outcomes)}))
 
 

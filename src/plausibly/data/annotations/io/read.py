@@ -83,8 +83,8 @@ def read_annotations(
     choices
         What annotators chose from, as for :meth:`Annotations.from_rankings`.
     case, annotator, label, score, count
-        Names of the columns of a table that have these roles, where they are not found by their names. `count` is a
-        column that says how often a row is there: patterns of labels by the same annotators, or a class of a case.
+        Column of a table with this role, if it is not found by its name. `count` is a column that says how often a row
+        is there: patterns of labels by the same annotators, or a class of a case.
     layout
         Name of the layout, such as ``"wide"``, ``"counts"`` or ``"alt-test"``, where two fit or none is recognised.
     repeats

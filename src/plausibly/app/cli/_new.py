@@ -1,4 +1,4 @@
-"""``plausibly model new``: a copy of a built-in model to change."""
+"""``plausibly models new``: a copy of a built-in model to change."""
 
 import re
 from pathlib import Path
@@ -18,17 +18,7 @@ _DECLARED = re.compile(r'(\bname=)"[^"]*"')
 
 @example(
     """
-    plausibly model new prirn mine.py
-    plausibly evaluate annotations.json --model mine.py@30 --out results/
-    """
-)
-def model() -> None:
-    """Start an aggregation model of your own from a built-in one."""
-
-
-@example(
-    """
-    plausibly model new prirn mine.py
+    plausibly models new prirn mine.py
     plausibly evaluate annotations.json --model mine.py@30 --model prirn@30 --out results/
     """
 )
@@ -60,6 +50,3 @@ def new(
     usual = models.MODELS[name].reliability
     at = "" if usual is None else f"@{usual:g}"
     say(f"Wrote a copy of {name} to {file}. Run both side by side with --model {file}{at} --model {name}{at}.")
-
-
-SUBCOMMANDS = (new,)
