@@ -60,23 +60,13 @@ def aggregate(
             "models that the command evaluate would use.",
         ),
     ] = None,
-    infer_reliability: Annotated[
-        Literal["dataset", "annotator"] | None,
-        typer.Option(help="Infer the reliability (Plackett-Luce): one for all annotators or one for each."),
-    ] = None,
+    infer_reliability: Literal["dataset", "annotator"] | None = None,
     *,
     modelling: options.ModelOptions,
     scores: options.ScoreOptions,
     sampling: options.SamplingOptions,
     seed: int = 0,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PATH",
-            help="File or folder for the posterior: netCDF if the name ends in .nc, else a Zarr folder. By default "
-            "posterior.nc, or posterior.zarr if there are more cases than fit in one shard.",
-        ),
-    ] = None,
+    out: Path | None = None,
     shard: options.Shard = 2000,
     fresh: bool = False,
     log_likelihood: bool = False,
@@ -87,6 +77,14 @@ def aggregate(
     """Infer the plausibilities of every case under one model and write all draws.
 
     A Zarr folder is written shard by shard; after an interruption, the same command continues with the missing shards.
+
+    Options
+    -------
+    infer_reliability
+        Infer the reliability (Plackett-Luce): one for all annotators or one for each.
+    out PATH
+        File or folder for the posterior: netCDF if the name ends in .nc, else a Zarr folder. By default posterior.nc,
+        or posterior.zarr if there are more cases than fit in one shard.
     """
     variant = None if model is None else parse_variant(model)
     given = () if variant is None or variant.reliabilities is None else variant.reliabilities

@@ -38,11 +38,8 @@ def agreement(
             help="Table with the columns case, annotator and label; or NAME=FILE … for files by one annotator each.",
         ),
     ],
-    more: Annotated[
-        list[str] | None,
-        typer.Option("--labels", metavar="NAME=FILE", help="File of another annotator. Repeat for each."),
-    ] = None,
-    kind: Annotated[Kind, typer.Option(help="Type of the labels; literal reads JSON or Python values.")] = "literal",
+    more: list[str] | None = None,
+    kind: Kind = "literal",
     classes: Path | None = None,
     distance: Annotated[
         list[str] | None,
@@ -56,7 +53,7 @@ def agreement(
     weighting: Literal["pairs", "units"] = "pairs",
     cross: Annotated[str, typer.Option(metavar="auto|all|sample|N")] = "",
     same_annotator: bool = False,
-    replicates: Annotated[int, typer.Option(help="Number of bootstrap replicates for intervals; 0 for none.")] = 200,
+    replicates: int = 200,
     ci_prob: float = CI_PROB,
     processes: int = 1,
     seed: int = 0,
@@ -73,6 +70,15 @@ def agreement(
     the same cases. Beside alpha stand Fleiss' kappa and Gwet's AC1 or AC2, and intraclass correlations of numbers. With
     --out, also writes agreement.csv, coefficients.csv, cases.csv, annotators.csv (under the best distance, most
     suspicious first) and figures.
+
+    Options
+    -------
+    more NAME=FILE --labels
+        File of another annotator. Repeat for each.
+    kind
+        Type of the labels; literal reads JSON or Python values.
+    replicates
+        Number of bootstrap replicates for intervals; 0 for none.
     """
     source = options.one_or_each([*labels, *(more or [])], "--labels")
     opened = None

@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 import plausibly
 from plausibly.app.cli._folder import COMMAND
 from plausibly.app.cli._output import PARAMETERS, complain, notes
+from plausibly.app.cli._signatures import Shortened, parted, spread
 from plausibly.app.cli._wording import in_options
 from plausibly.base.arviz import use_data_trees
 from plausibly.base.errors import PlausiblyError
@@ -44,7 +45,6 @@ _LOOK = {
 def load_command(name: str) -> Any:
     """Import the module of a command, and return the command with its options."""
     from plausibly.app.cli._options import SHARED
-    from plausibly.app.cli._signatures import Shortened, spread
 
     if name in WITHIN:
         from plausibly.app.cli._models import models
@@ -127,7 +127,8 @@ def example(text: str) -> Callable[[Callable], Callable]:
 
     def add(command: Callable) -> Callable:
         lines = textwrap.indent(textwrap.dedent(text).strip("\n"), "  ")
-        paragraphs = [" ".join(paragraph.split()) for paragraph in (command.__doc__ or "").split("\n\n")]
+        told, command.told = parted(command.__doc__)  # type: ignore[attr-defined]
+        paragraphs = [" ".join(paragraph.split()) for paragraph in told.split("\n\n")]
         command.__doc__ = "\n\n".join([*paragraphs, f"\b\nExample:\n{lines}"])
         return command
 

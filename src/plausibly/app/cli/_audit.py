@@ -26,22 +26,9 @@ FOUND = 1  #: exit status under --strict
 def audit(
     data: options.AnnotatedData,
     predictions: list[str] | None = None,
-    extra: Annotated[
-        Literal["refuse", "ignore"],
-        typer.Option(help="What to do with predictions of cases that are not annotated: report, or leave out."),
-    ] = "refuse",
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="File for the table of all checks (.csv or .parquet)."),
-    ] = None,
-    annotators: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="File for a table of annotators: their agreement with the others, and whether they agree no better "
-            "than chance or copy another annotator (.csv or .parquet).",
-        ),
-    ] = None,
+    extra: Literal["refuse", "ignore"] = "refuse",
+    out: Path | None = None,
+    annotators: Path | None = None,
     strict: Annotated[
         bool, typer.Option("--strict", help=f"Exit with status 1 if any of these are found: {', '.join(SERIOUS)}.")
     ] = False,
@@ -53,6 +40,16 @@ def audit(
     annotator, annotations that tie most of the classes, and predictions that do not match the cases or classes.
     Findings are reported rather than treated as errors: for example, repeated rows are only counted, although other
     commands refuse them.
+
+    Options
+    -------
+    extra
+        What to do with predictions of cases that are not annotated: report, or leave out.
+    out FILE
+        File for the table of all checks (.csv or .parquet).
+    annotators FILE
+        File for a table of annotators: their agreement with the others, and whether they agree no better than chance or
+        copy another annotator (.csv or .parquet).
     """
     for path in filter(None, (out, annotators)):
         check_table(path)

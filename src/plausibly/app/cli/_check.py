@@ -29,7 +29,7 @@ def check(
         list[Path],
         typer.Argument(metavar="POSTERIOR…", help="Posteriors written by plausibly aggregate or evaluate."),
     ],
-    replicates: Annotated[int, typer.Option(help="Number of posterior predictive replicates.")] = 200,
+    replicates: int = 200,
     seed: int = 0,
     *,
     output: options.Output,
@@ -38,6 +38,11 @@ def check(
 
     Draws posterior predictive replicates of the annotations and compares their statistics with the observed ones. With
     --out, also writes checks.csv, checks-by-case.csv and checks.png.
+
+    Options
+    -------
+    replicates
+        Number of posterior predictive replicates.
     """
     make_folder(output.out, posteriors)
     checks = {}

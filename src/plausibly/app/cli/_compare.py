@@ -1,10 +1,9 @@
 """``plausibly compare``: classifiers under a posterior."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
-import typer
 
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
@@ -36,9 +35,7 @@ def compare(
     posterior: options.PosteriorFile,
     predictions: list[str] | None = None,
     logits: list[str] | None = None,
-    metric: Annotated[
-        str, typer.Option(metavar="METRIC", help="Metric to compare by, such as top3_average_overlap or auroc.")
-    ] = "top1_accuracy",
+    metric: str = "top1_accuracy",
     k: str | None = None,
     risks: Path | None = None,
     ci_prob: float = 0.94,
@@ -54,6 +51,11 @@ def compare(
     Also ranks them and says where the uncertainty comes from: the annotations, the sampling of cases, or the number of
     draws. With --out, also writes differences.csv, rankings.csv and variances.csv. To compare aggregation models, use
     compare-models.
+
+    Options
+    -------
+    metric METRIC
+        Metric to compare by, such as top3_average_overlap or auroc.
     """
     files = options.parse_files(predictions)
     if len(files) < 2:

@@ -38,47 +38,17 @@ def conformal(
     data: options.ClassifiedData,
     risks: Path | None = None,
     predictions: list[str] | None = None,
-    new: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=FILE",
-            help="Name of a classifier and file of its predictions for new cases, whose sets are written to "
-            "sets.csv. Repeat for each classifier.",
-        ),
-    ] = None,
-    logits: Annotated[bool, typer.Option("--logits", help="Treat predictions as logits and apply a softmax.")] = False,
-    alpha: Annotated[
-        str,
-        typer.Option(
-            metavar="A1,A2", help="Share of the answers that sets may miss, on average over cases; one or more values."
-        ),
-    ] = "0.1",
+    new: list[str] | None = None,
+    logits: bool = False,
+    alpha: str = "0.1",
     score: Literal["lac", "aps", "raps", "top-k"] = "lac",
     target: Literal["plausibility", "annotator", "vote"] = "plausibility",
-    by: Annotated[
-        str | None,
-        typer.Option(
-            metavar="risk|certainty|FILE",
-            help="Groups that get their own threshold: risk level of the predicted class, certainty of the "
-            "classifier, or a table with the columns case and group.",
-        ),
-    ] = None,
-    new_by: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Groups of the new cases, if --by is a table.")
-    ] = None,
+    by: str | None = None,
+    new_by: Path | None = None,
     loss: Literal["risk"] | None = None,
     samples: Annotated[int | None, typer.Option(metavar="M")] = None,
-    randomise: Annotated[
-        bool,
-        typer.Option(
-            "--randomise",
-            help="Randomise scores and thresholds, so that coverage is no higher than the guarantee requires. Sets "
-            "are then usually smaller.",
-        ),
-    ] = False,
-    splits: Annotated[
-        int, typer.Option(metavar="N", help="Number of random splits to measure coverage on; 0 for none.")
-    ] = 100,
+    randomise: bool = False,
+    splits: int = 100,
     model: ModelNames = None,
     *,
     modelling: options.ModelOptions,
@@ -94,6 +64,26 @@ def conformal(
 
     With --out, also writes thresholds.csv, coverage.csv (over random splits), model-fit.csv and figures; with --new,
     sets.csv.
+
+    Options
+    -------
+    new NAME=FILE
+        Name of a classifier and file of its predictions for new cases, whose sets are written to sets.csv. Repeat for
+        each classifier.
+    logits
+        Treat predictions as logits and apply a softmax.
+    alpha A1,A2
+        Share of the answers that sets may miss, on average over cases; one or more values.
+    by risk|certainty|FILE
+        Groups that get their own threshold: risk level of the predicted class, certainty of the classifier, or a table
+        with the columns case and group.
+    new_by FILE
+        Groups of the new cases, if --by is a table.
+    randomise
+        Randomise scores and thresholds, so that coverage is no higher than the guarantee requires. Sets are then
+        usually smaller.
+    splits N
+        Number of random splits to measure coverage on; 0 for none.
     """
     named, given_new = options.parse_files(predictions), options.parse_files(new, "--new")
     alphas = options.parse_numbers(alpha, "--alpha", "0.05,0.1")

@@ -41,31 +41,30 @@ def convert(
     ],
     classes: Path | None = None,
     choices: Literal["all"] | None = None,
-    form: Annotated[
-        Literal[Form, "outcomes"] | None,
-        typer.Option(
-            "--as",
-            help="Format to write, if OUT is a folder or has an ambiguous suffix; outcomes (.csv) is the table of "
-            "an export that plausibly systems reads.",
-        ),
-    ] = None,
+    form: Literal[Form, "outcomes"] | None = None,
     *,
     reading: options.Reading,
-    soft_weight: Annotated[
-        int | None, typer.Option(metavar="N", help="Number of annotators that each soft label stands for.")
-    ] = None,
-    anonymous: Annotated[
-        bool, typer.Option("--anonymous", help="Drop the names of annotators, as counts and PrefLib require.")
-    ] = False,
-    write_classes: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File for the class names, one per line.")
-    ] = None,
+    soft_weight: int | None = None,
+    anonymous: bool = False,
+    write_classes: Path | None = None,
     quiet: bool = False,
 ) -> None:
     """Convert annotations between rankings (.json), one row per case (.jsonl), long tables, counts and PrefLib.
 
     Refuses a format that would lose information; only rankings can store everything. Long tables do not list classes
     that no annotator names, so read them with --classes.
+
+    Options
+    -------
+    form --as
+        Format to write, if OUT is a folder or has an ambiguous suffix; outcomes (.csv) is the table of an export that
+        plausibly systems reads.
+    soft_weight N
+        Number of annotators that each soft label stands for.
+    anonymous
+        Drop the names of annotators, as counts and PrefLib require.
+    write_classes FILE
+        File for the class names, one per line.
     """
     source = options.one_or_each(source, "IN")
     if form == "outcomes":

@@ -31,31 +31,15 @@ from plausibly.data.labels.container import by_case
 def discrepancy(
     data: options.LabelledData,
     predictions: list[str] | None = None,
-    scores: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=FILE",
-            help="Name of a model and table of its scores (case, score); only if there are exactly two possible "
-            "labels. Scores of each case are cut at the threshold that is best on all other cases.",
-        ),
-    ] = None,
-    positive: Annotated[str | None, typer.Option(help="Label that a high score stands for.")] = None,
+    scores: list[str] | None = None,
+    positive: str | None = None,
     classes: Path | None = None,
     clusters: str | None = None,
     by: Annotated[str | None, typer.Option(metavar="COLUMN")] = None,
     distance: str | None = None,
     tolerance: float | None = None,
-    margin: Annotated[
-        float,
-        typer.Option(
-            help="Margin of non-inferiority: how far Δ may exceed 1. Choose it before you see the results, and no "
-            "larger than you would accept from another annotator."
-        ),
-    ] = MARGIN,
-    require: Annotated[
-        Literal["non-inferior"] | None,
-        typer.Option(help="Exit with status 3 unless every model is non-inferior."),
-    ] = None,
+    margin: float = MARGIN,
+    require: Literal["non-inferior"] | None = None,
     replicates: int = REPLICATES,
     ci_prob: float = CI_PROB,
     seed: int = 0,
@@ -70,6 +54,19 @@ def discrepancy(
     one whom it depends on most. With --out, also writes discrepancy.csv (one row per model), annotators.csv
     (each annotator treated as a model), without_annotators.csv (Δ without each annotator), cases.csv, groups.csv (with
     --by), and discrepancy.png. Exit status: 0, or 3 if --require is not met, 2 for invalid input.
+
+    Options
+    -------
+    scores NAME=FILE
+        Name of a model and table of its scores (case, score); only if there are exactly two possible labels. Scores of
+        each case are cut at the threshold that is best on all other cases.
+    positive
+        Label that a high score stands for.
+    margin
+        Margin of non-inferiority: how far Δ may exceed 1. Choose it before you see the results, and no larger than you
+        would accept from another annotator.
+    require
+        Exit with status 3 unless every model is non-inferior.
     """
     labelled = options.parse_files(predictions)
     scored = options.parse_files(scores, "--scores")

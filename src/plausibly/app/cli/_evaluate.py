@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
-import typer
 
 from plausibly.aggregation import parse_variants
 from plausibly.aggregation.sweeps import Folder, Plan, Sweep, posterior_name
@@ -72,35 +71,26 @@ MOST_PLANNED = 20_000  #: cases up to which the report has a plan
 
 @dataclass
 class ModelChoice:
-    """Aggregation models, and what they are given."""
+    """Aggregation models, and what they are given.
+
+    Options
+    -------
+    annotations_only
+        Leave predictions out of the posterior, for classifiers that have seen these very annotations. Classifiers that
+        look at the case are then underrated.
+    one_truth
+        Each case has one true class, which annotators miss at times, as where a biopsy would settle it. Takes the
+        recommended model for such a task: dawid-skene if annotators are named and have enough labels, else
+        common-confusion. For labels and counts.
+    fresh_labels FILE
+        Further annotations of some cases, chosen at random, by people that the classifiers have not learned from; any
+        format of annotations. Less agreement with them than with the others: a classifier has seen those.
+    """
 
     model: EvaluatedModelNames = None
-    annotations_only: Annotated[
-        bool,
-        typer.Option(
-            "--annotations-only",
-            help="Leave predictions out of the posterior, for classifiers that have seen these very annotations. "
-            "Classifiers that look at the case are then underrated.",
-        ),
-    ] = False
-    one_truth: Annotated[
-        bool,
-        typer.Option(
-            "--one-truth",
-            help="Each case has one true class, which annotators miss at times, as where a biopsy would settle it. "
-            "Takes the recommended model for such a task: dawid-skene if annotators are named and have enough labels, "
-            "else common-confusion. For labels and counts.",
-        ),
-    ] = False
-    fresh_labels: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Further annotations of some cases, chosen at random, by people that the classifiers have not learned "
-            "from; any format of annotations. Less agreement with them than with the others: a classifier has seen "
-            "those.",
-        ),
-    ] = None
+    annotations_only: bool = False
+    one_truth: bool = False
+    fresh_labels: Path | None = None
 
 
 @example(
@@ -118,21 +108,11 @@ def evaluate(
     models: ModelChoice,
     settings: options.SweepOptions,
     asked: options.MetricOptions,
-    format: Annotated[
-        Literal["csv", "parquet"],
-        typer.Option(help="Format of the tables; parquet is smaller and faster for many cases."),
-    ] = "csv",
+    format: Literal["csv", "parquet"] = "csv",
     store: options.StoreOptions,
     dask: str | None = None,
     out: Path = Path("results"),
-    quick: Annotated[
-        bool,
-        typer.Option(
-            "--quick",
-            help="Stop at the numbers that are printed: no report, no further metrics of lists and, where no model is "
-            "named, no other one for comparison.",
-        ),
-    ] = False,
+    quick: bool = False,
     strict: bool = False,
     quiet: bool = False,
 ) -> None:
@@ -157,7 +137,7 @@ def evaluate(
     confusion matrices add are about the metrics that are named, against the labels themselves. With --gold, named
     annotators of classes stand beside the classifiers: readers.csv, points in the ROC curve, and a note.
 
-    Each option under Models applies to every model that accepts it.
+    Each option of a model applies to every model that accepts it.
 
     Posteriors in FOLDER are reused if data, arguments and versions are the same, and replaced otherwise. If there are
     more cases than fit in one shard, posteriors are Zarr folders, posterior-….zarr, and an interrupted run continues
@@ -167,6 +147,14 @@ def evaluate(
     With --require, requirements.csv and the last lines say how probably each classifier meets each requirement, under
     every run that takes as much for evidence as the first one. Exit status: 0, or 3 if a requirement is not met, 2
     after bad input, 1 under --strict.
+
+    Options
+    -------
+    format
+        Format of the tables; parquet is smaller and faster for many cases.
+    quick
+        Stop at the numbers that are printed: no report, no further metrics of lists and, where no model is named, no
+        other one for comparison.
     """
     suffix = f".{format}"
     if asked.truth != "most-plausible":

@@ -3,9 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-import typer
+from typing import Any, Literal
 
 from plausibly.agreement import Judgement
 from plausibly.agreement import judge as judge_models
@@ -40,14 +38,7 @@ def judge(
     gold: Path | None = None,
     classes: Path | None = None,
     unpredicted: Literal["refuse", "leave-out"] = "refuse",
-    require: Annotated[
-        str | None,
-        typer.Option(
-            metavar="QUESTION,…",
-            help="Questions that must be answered with yes for every model, by name (closeness, replacement, 'as one "
-            "of them', truth) or number, or all; else exit with status 3.",
-        ),
-    ] = None,
+    require: str | None = None,
     model: Literal["auto", "one-coin", "dawid-skene", "plackett-luce", "none"] = "auto",
     *,
     output: options.StrictOutput,
@@ -62,6 +53,12 @@ def judge(
     look at no case would get a yes, too, these annotators cannot tell. With --out, also writes judge.html (one page),
     judge.csv (one row per model), annotators.csv, groups.csv (with --by) and figures. Exit status: 0, or 3 if --require
     is not met, 2 for invalid input, 1 for chains that did not converge under --strict.
+
+    Options
+    -------
+    require QUESTION,…
+        Questions that must be answered with yes for every model, by name (closeness, replacement, 'as one of them',
+        truth) or number, or all; else exit with status 3.
     """
     files = options.parse_files(predictions)
     if not files:

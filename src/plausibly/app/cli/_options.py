@@ -265,16 +265,16 @@ class SweptData(AnnotatedData):
 
 @dataclass(kw_only=True)
 class EvaluatedData(SweptData):
-    """The same, and groups of cases to report by."""
+    """The same, and groups of cases to report by.
 
-    by: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN|FILE,…",
-            help="Columns that group the cases, such as site; results are also reported for each group. Give columns "
-            "of the annotations, or tables with a column named case.",
-        ),
-    ] = None
+    Options
+    -------
+    by COLUMN|FILE,…
+        Columns that group the cases, such as site; results are also reported for each group. Give columns of the
+        annotations, or tables with a column named case.
+    """
+
+    by: str | None = None
     intersections: bool = False
     unpredicted: Literal["refuse", "leave-out"] = "refuse"
 
@@ -310,15 +310,16 @@ class ModelOptions:
 @of("plausibly:aggregate", "prior:M,K,A,B case_groups:FILE")
 @dataclass
 class ScoreOptions:
-    """Options of the models of scores."""
+    """Options of the models of scores.
 
-    threshold: Annotated[
-        float | None,
-        typer.Option(
-            help="Score above which a case is positive; where annotations are no scores, probability from which on "
-            "classifiers name the positive class."
-        ),
-    ] = None
+    Options
+    -------
+    threshold
+        Score above which a case is positive; where annotations are no scores, probability from which on classifiers
+        name the positive class.
+    """
+
+    threshold: float | None = None
     prior: str | None = None
     raters: Literal["alike", "differ"] | None = None
     case_groups: Path | None = None
@@ -336,18 +337,18 @@ class SamplingOptions:
 @of("plausibly:aggregate")
 @dataclass
 class SweepOptions(SamplingOptions, ScoreOptions, ModelOptions):
-    """Options that `evaluate` and `sweep` pass to :class:`plausibly.sweeps.Plan`."""
+    """Options that `evaluate` and `sweep` pass to :class:`plausibly.sweeps.Plan`.
+
+    Options
+    -------
+    extra
+        What to do with predictions of cases that are not annotated: refuse or ignore them, or evaluate on these cases,
+        too (include). The annotated cases must then have been chosen at random, or by the predictions.
+    """
 
     k: str | None = None
     logits: list[str] | None = None
-    extra: Annotated[
-        Literal["refuse", "ignore", "include"],
-        typer.Option(
-            help="What to do with predictions of cases that are not annotated: refuse or ignore them, or evaluate on "
-            "these cases, too (include). The annotated cases must then have been chosen at random, or by the "
-            "predictions."
-        ),
-    ] = "refuse"
+    extra: Literal["refuse", "ignore", "include"] = "refuse"
     break_ties: Literal["order", "random"] = "order"
     replicates: Replicates = None
     seed: int = 0
@@ -362,73 +363,49 @@ class SweepOptions(SamplingOptions, ScoreOptions, ModelOptions):
 @of("plausibly:evaluate", "positive:CLASS prevalence:SHARE")
 @dataclass
 class MetricOptions:
-    """Metrics of labels, besides those of lists."""
+    """Metrics of labels, besides those of lists.
 
-    metrics: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME,…",
-            help="Metrics, such as auroc, sensitivity, sensitivity_at_specificity_0.9, brier or net_benefit_0.2; or "
-            "groups of them: binary, classes, probability, distribution, ordered, curves; usual, the default, is what "
-            "suits the data.",
-        ),
-    ] = None
-    metric: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Python file of a metric of your own, which ends with metric = pb.metrics.SumMetric(…) or "
-            "pb.metrics.OrderMetric(…), or a function of a case's scores and truth; it is named after the file. Repeat "
-            "for each.",
-        ),
-    ] = None
-    require: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="REQUIREMENT",
-            help="Requirement METRIC>=VALUE@PROBABILITY (or >, <=, <; in quotes), such as 'auroc>=0.9@0.95', or "
-            "'A:auroc>=0.9' for one classifier. It must hold on new cases with that probability (by default 0.95) "
-            "under every reliability; otherwise the exit status is 3. Repeat for each.",
-        ),
-    ] = None
+    Options
+    -------
+    metrics NAME,…
+        Metrics, such as auroc, sensitivity, sensitivity_at_specificity_0.9, brier or net_benefit_0.2; or groups of
+        them: binary, classes, probability, distribution, ordered, curves; usual, the default, is what suits the data.
+    metric FILE
+        Python file of a metric of your own, which ends with metric = pb.metrics.SumMetric(…) or
+        pb.metrics.OrderMetric(…), or a function of a case's scores and truth; it is named after the file. Repeat for
+        each.
+    require REQUIREMENT
+        Requirement METRIC>=VALUE@PROBABILITY (or >, <=, <; in quotes), such as 'auroc>=0.9@0.95', or 'A:auroc>=0.9' for
+        one classifier. It must hold on new cases with that probability (by default 0.95) under every reliability;
+        otherwise the exit status is 3. Repeat for each.
+    truth
+        What classifiers are compared with: the most plausible class of every draw, what one expert would say
+        (annotator), or what several would decide (panel). With the latter two, no model is fitted.
+    gold_positive LABEL
+        Gold label of the positive class, the second of two, if gold labels are called otherwise, such as malignant
+        where annotations are scores; every other gold label is then the first class.
+    threshold_from FILE
+        Annotations of other cases, with rows in the same predictions, on which the threshold of each classifier is
+        chosen, against what one expert would say (or --truth panel).
+    threshold_at NAME=VALUE
+        What the threshold of --threshold-from has there: specificity, sensitivity or net_benefit. By default
+        specificity=0.9.
+    """
+
+    metrics: str | None = None
+    metric: list[Path] | None = None
+    require: list[str] | None = None
     ordered: bool = False
-    truth: Annotated[
-        Literal["most-plausible", "annotator", "panel"],
-        typer.Option(
-            help="What classifiers are compared with: the most plausible class of every draw, what one expert would "
-            "say (annotator), or what several would decide (panel). With the latter two, no model is fitted."
-        ),
-    ] = "most-plausible"
+    truth: Literal["most-plausible", "annotator", "panel"] = "most-plausible"
     gold: Path | None = None
-    gold_positive: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LABEL",
-            help="Gold label of the positive class, the second of two, if gold labels are called otherwise, such as "
-            "malignant where annotations are scores; every other gold label is then the first class.",
-        ),
-    ] = None
+    gold_positive: str | None = None
     panel: Annotated[
         int | None,
         typer.Option(min=1, metavar="N", help="Number of experts of --truth panel. By default 3."),
     ] = None
     positive: str | None = None
-    threshold_from: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Annotations of other cases, with rows in the same predictions, on which the threshold of each "
-            "classifier is chosen, against what one expert would say (or --truth panel).",
-        ),
-    ] = None
-    threshold_at: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME=VALUE",
-            help="What the threshold of --threshold-from has there: specificity, sensitivity or net_benefit. By "
-            "default specificity=0.9.",
-        ),
-    ] = None
+    threshold_from: Path | None = None
+    threshold_at: str | None = None
     prevalence: float | None = None
 
     def __post_init__(self):

@@ -3,10 +3,9 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import pandas as pd
-import typer
 
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
@@ -36,29 +35,10 @@ def plan(
     predictions: list[str] | None = None,
     logits: list[str] | None = None,
     goal: Literal["width", "better", "information"] | None = None,
-    costs: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Table with the columns case and cost. By default every label costs 1."),
-    ] = None,
-    annotators: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE|inferred",
-            help="Table with the columns annotator, reliability and optionally cost; or inferred, for the "
-            "reliabilities stored in the posterior.",
-        ),
-    ] = None,
-    candidates: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Cases to choose from, one per line. By default all."),
-    ] = None,
-    task_data: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Table with a column named case, plus columns to add to the Label Studio tasks, such as image.",
-        ),
-    ] = None,
+    costs: Path | None = None,
+    annotators: str | None = None,
+    candidates: Path | None = None,
+    task_data: Path | None = None,
     *,
     output: options.Output,
     **asked: Any,
@@ -68,6 +48,18 @@ def plan(
     The value of a case is the percentage by which one more label is expected to narrow the interval for the metric.
     With --out, also writes plan.csv (cases to annotate, most valuable first), forecast.csv, forecast.png, and
     tasks.json, which Label Studio can import.
+
+    Options
+    -------
+    costs FILE
+        Table with the columns case and cost. By default every label costs 1.
+    annotators FILE|inferred
+        Table with the columns annotator, reliability and optionally cost; or inferred, for the reliabilities stored in
+        the posterior.
+    candidates FILE
+        Cases to choose from, one per line. By default all.
+    task_data FILE
+        Table with a column named case, plus columns to add to the Label Studio tasks, such as image.
     """
     named = options.parse_files(predictions)
     offered = None if candidates is None else _lines(candidates)

@@ -35,7 +35,7 @@ def prior_sensitivity(
     model: ModelNames = None,
     concentration: Annotated[str | None, typer.Option(metavar="A1,A2")] = None,
     prior_kappa: Annotated[str | None, typer.Option(metavar="K1,K2")] = None,
-    metric: Annotated[str, typer.Option(metavar="METRIC", help="Metric to print.")] = "top1_accuracy",
+    metric: str = "top1_accuracy",
     k: str | None = None,
     *,
     sampling: options.SamplingOptions,
@@ -46,6 +46,11 @@ def prior_sensitivity(
 
     The choices are the prior concentration, or the prior of the concentration where it is learned, the treatment of
     unranked classes and the weight of ties. With --out, also writes sensitivity.csv and sensitivity.svg.
+
+    Options
+    -------
+    metric METRIC
+        Metric to print.
     """
     read = data.read(progress=not output.quiet)
     texts = {"concentration": concentration, "prior_kappa": prior_kappa}

@@ -3,9 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-import typer
+from typing import Any, Literal
 
 from plausibly.agreement import ReaderStudy, reader_study
 from plausibly.app import plots
@@ -35,13 +33,7 @@ def readers(
     data: options.LabelledData,
     predictions: list[str] | None = None,
     gold: Path | None = None,
-    require: Annotated[
-        Literal["non-inferior"] | None,
-        typer.Option(
-            help="Exit with status 3 unless every model, or the first condition of --compare, is better, or not worse "
-            "by the margin."
-        ),
-    ] = None,
+    require: Literal["non-inferior"] | None = None,
     *,
     output: options.Output,
     **asked: Any,
@@ -53,6 +45,12 @@ def readers(
     and other cases, and whether the model, or the first condition, is not worse by the margin. With --out, also writes
     readers.html (one page), comparisons.csv (with variance components), by_reader.csv, means.csv, plan.csv (size of the
     next study) and roc.png. Exit status: 0, or 3 if --require is not met, 2 for invalid input.
+
+    Options
+    -------
+    require
+        Exit with status 3 unless every model, or the first condition of --compare, is better, or not worse by the
+        margin.
     """
     files = options.parse_files(predictions)
     data.repeats = data.repeats or "readings"  # a reader reads a case once in each condition

@@ -44,13 +44,7 @@ from plausibly.posterior.diagnostics import diagnose
 def reliability(
     data: options.LabelledData,
     confidence: Annotated[str | None, typer.Option(metavar="COLUMN")] = None,
-    scale: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LOW,HIGH|LEVEL=C,…",
-            help="Scale of confidences: the ends of a linear scale, or a confidence for each level.",
-        ),
-    ] = None,
+    scale: str | None = None,
     competence: Annotated[
         str | None,
         typer.Option(
@@ -59,24 +53,17 @@ def reliability(
             f"(annotator, accuracy). By default {default_competence(False)}; with --truth, {default_competence(True)}.",
         ),
     ] = None,
-    truth: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Table of true labels (case, label), for --competence known or rasch."),
-    ] = None,
-    chance: Annotated[str, typer.Option(help="Distribution of guessed labels: uniform or empirical.")] = "uniform",
-    classes: Annotated[int | None, typer.Option(help="Number of possible labels, for uniform chance.")] = None,
+    truth: Path | None = None,
+    chance: str = "uniform",
+    classes: int | None = None,
     wrong_labels: Literal["spread", "published"] = "spread",
-    measured: Annotated[
-        float | None, typer.Option(help="Measured accuracy of a model against these labels, to compute the actual one.")
-    ] = None,
-    majority: Annotated[int, typer.Option(help="Number of annotators whose majority vote gives each label.")] = 1,
-    replicates: Annotated[
-        int, typer.Option(help="Number of bootstrap replicates; not used by the Rasch model.")
-    ] = REPLICATES,
+    measured: float | None = None,
+    majority: int = 1,
+    replicates: int = REPLICATES,
     ci_prob: float = CI_PROB,
-    draws: Annotated[int | None, typer.Option(help="Draws per chain of the Rasch model. By default 1000.")] = None,
-    chains: Annotated[int | None, typer.Option(help="Chains of the Rasch model. By default 4.")] = None,
-    warmup: Annotated[int | None, typer.Option(help="Warm-up draws of the Rasch model. By default 1000.")] = None,
+    draws: int | None = None,
+    chains: int | None = None,
+    warmup: int | None = None,
     seed: int = 0,
     *,
     output: options.StrictOutput,
@@ -86,6 +73,29 @@ def reliability(
     Prints concordance and weighted reliability, its bias where that is known, and Cohen's, Fleiss' and Krippendorff's
     coefficients for comparison. With --out, also writes reliability.csv, cases.csv, annotators.csv and figures; the
     Rasch model adds posterior-rasch.nc.
+
+    Options
+    -------
+    scale LOW,HIGH|LEVEL=C,…
+        Scale of confidences: the ends of a linear scale, or a confidence for each level.
+    truth FILE
+        Table of true labels (case, label), for --competence known or rasch.
+    chance
+        Distribution of guessed labels: uniform or empirical.
+    classes
+        Number of possible labels, for uniform chance.
+    measured
+        Measured accuracy of a model against these labels, to compute the actual one.
+    majority
+        Number of annotators whose majority vote gives each label.
+    replicates
+        Number of bootstrap replicates; not used by the Rasch model.
+    draws
+        Draws per chain of the Rasch model. By default 1000.
+    chains
+        Chains of the Rasch model. By default 4.
+    warmup
+        Warm-up draws of the Rasch model. By default 1000.
     """
     competence = default_competence(truth is not None) if competence is None else competence
     sampler = {name: value for name, value in (("draws", draws), ("chains", chains), ("warmup", warmup)) if value}

@@ -1,8 +1,9 @@
 """Options of a command from the signatures and the docstrings of the functions that it calls.
 
-A command, or a class of options, says of which functions it is (:func:`of`). A parameter without a help of its own has
-that of the options that are alike in all commands, or the first sentence of its description in a docstring, with those
-on its default. Parameters that a command only hands on are not declared at all: it takes them as ``**name``.
+A command, or a class of options, says of which functions it is (:func:`of`). The help of an option is in the docstring
+of the command or class (below ``Options``, by name and what the value is called), or alike in all commands; or it is
+the first sentence of its description in the docstring of a function, with those on its default. Parameters that a
+command only hands on are not declared at all: it takes them as ``**name``.
 """
 
 import inspect
@@ -54,14 +55,15 @@ def spread(command: Callable[..., None], shared: str) -> Callable[..., None]:
     `shared` describes the options that are alike in all commands, as a docstring does; the line above a description has
     the name, what the value is called, and the options themselves if the name does not say so.
     """
-    alike = {name: (words, text) for (name, *words), text in _sections(shared)}
+    alike = _described(shared)
     declared = inspect.signature(command).parameters
     handed_on = {name: one for name, one in _named(command).items() if name not in declared}
     parameters: list[inspect.Parameter] = []
     classes: dict[str, Any] = {}
 
     def add(one: inspect.Parameter, *targets: Any) -> None:
-        words, told = alike.get(one.name, ((), ""))
+        own = [_described(text) for target in targets for text in _texts(target)]
+        words, told = next((known[one.name] for known in (*own, alike) if one.name in known), ((), ""))
         functions = (function for target in targets for function in _functions(target))
         told = told or next((text for function in functions if (text := _descriptions(function).get(one.name))), "")
         metavar = next((_named(target)[one.name][1] for target in targets if one.name in _named(target)), "")
@@ -128,6 +130,21 @@ def _help_all(n_more: int) -> inspect.Parameter:
 
 def _infos(hint: Any) -> Iterator[ParameterInfo]:
     return (info for info in getattr(hint, "__metadata__", ()) if isinstance(info, ParameterInfo))
+
+
+def parted(docstring: str | None) -> tuple[str, str]:
+    """Part a docstring from the help of its options."""
+    text, _, told = inspect.cleandoc(docstring or "").partition("\n\nOptions\n-------\n")
+    return text, told
+
+
+def _texts(target: Any) -> list[str]:
+    """Help of options in the docstrings of a command, or of a class and its bases."""
+    return [getattr(one, "told", None) or parted(one.__doc__)[1] for one in getattr(target, "__mro__", (target,))]
+
+
+def _described(text: str) -> dict[str, tuple[list[str], str]]:
+    return {name: (words, told) for (name, *words), told in _sections(text)}
 
 
 def _functions(target: Any) -> list[Callable[..., Any]]:

@@ -2,11 +2,9 @@
 
 import shlex
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 import pandas as pd
-import typer
 
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
@@ -28,14 +26,10 @@ ANNOTATIONS, CLASSES, RISKS, TRUTH = "annotations.json", "classes.txt", "risks.t
     """
 )
 def simulate(
-    cases: Annotated[int, typer.Option(help="Number of cases.")] = 200,
-    classes: Annotated[int, typer.Option(help="Number of classes; in Python, 419 by default.")] = 50,
-    reliability: Annotated[
-        float, typer.Option(help="Reliability of the annotators; at 1 they draw from the plausibilities.")
-    ] = 1.0,
-    qualities: Annotated[
-        str, typer.Option(metavar="Q1,Q2", help="Quality of each classifier, from 0 (noise) to 1 (the truth).")
-    ] = "0.9,0.8,0.7,0.6",
+    cases: int = 200,
+    classes: int = 50,
+    reliability: float = 1.0,
+    qualities: str = "0.9,0.8,0.7,0.6",
     seed: int = 0,
     out: Path = Path("simulated"),
     quiet: bool = False,
@@ -44,6 +38,17 @@ def simulate(
 
     Writes annotations.json, classes.txt, risks.txt, predictions-….csv for each classifier (A, B, …), and truth.npy: the
     plausibilities (cases × classes) that annotations and predictions were drawn from.
+
+    Options
+    -------
+    cases
+        Number of cases.
+    classes
+        Number of classes; in Python, 419 by default.
+    reliability
+        Reliability of the annotators; at 1 they draw from the plausibilities.
+    qualities Q1,Q2
+        Quality of each classifier, from 0 (noise) to 1 (the truth).
     """
     graded = options.parse_numbers(qualities, "--qualities", "0.9,0.6")
     names = write_simulation(out, cases, classes, reliability, graded, seed)

@@ -2,9 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from matplotlib.figure import Figure
 
 from plausibly.aggregation import parse_variants
@@ -38,9 +36,7 @@ def sweep(
     model: ModelNames = None,
     *,
     settings: options.SweepOptions,
-    metric: Annotated[
-        str, typer.Option(metavar="METRIC", help="Metric to rank the classifiers by, such as top3_average_overlap.")
-    ] = "top1_accuracy",
+    metric: str = "top1_accuracy",
     store: options.StoreOptions,
     dask: str | None = None,
     out: Path = Path("results"),
@@ -56,6 +52,11 @@ def sweep(
     Posteriors in FOLDER are reused if data, arguments and versions are the same, and replaced otherwise. If there are
     more cases than fit in one shard, posteriors are Zarr folders, posterior-….zarr, and an interrupted run continues
     where it stopped. A posterior that an earlier run left in the other format (.nc or .zarr) is removed.
+
+    Options
+    -------
+    metric METRIC
+        Metric to rank the classifiers by, such as top3_average_overlap.
     """
     read = data.read(progress=not quiet)
     if not data.files:

@@ -39,14 +39,12 @@ def systems(
             "models. Several are put together. NAME=FILE if a file is of one system.",
         ),
     ],
-    people_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Names of the raters who are people, one per line.")
-    ] = None,
+    people_file: Path | None = None,
     model: bool = False,
-    replicates: Annotated[int, typer.Option(help="Number of draws of the ranking.")] = 10_000,
-    draws: Annotated[int | None, typer.Option(help="Draws of each chain of the model; by default 500.")] = None,
-    chains: Annotated[int | None, typer.Option(help="Number of chains of the model; by default 4.")] = None,
-    warmup: Annotated[int | None, typer.Option(help="Draws of each chain before these; by default 500.")] = None,
+    replicates: int = 10_000,
+    draws: int | None = None,
+    chains: int | None = None,
+    warmup: int | None = None,
     *,
     output: options.Output,
     **asked: Any,
@@ -59,6 +57,19 @@ def systems(
     systems.csv (every estimator), ranking.csv, differences.csv, bias.csv, people.csv (each against the others),
     judges.csv, plan.csv (what more human outcomes would bring), drift.csv (bias by period, if there is a column date),
     checks.csv and convergence.csv (of the model) and systems.png.
+
+    Options
+    -------
+    people_file FILE
+        Names of the raters who are people, one per line.
+    replicates
+        Number of draws of the ranking.
+    draws
+        Draws of each chain of the model; by default 500.
+    chains
+        Number of chains of the model; by default 4.
+    warmup
+        Draws of each chain before these; by default 500.
     """
     if "people" in asked and people_file is not None:
         raise ArgumentError("people are named twice, by --people and by --people-file: leave one out.")
