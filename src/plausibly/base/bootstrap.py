@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -130,6 +131,16 @@ def interval(values: Float[np.ndarray, " replicate *shape"], ci_prob: float) -> 
         unknown = np.full(np.shape(values)[1:], np.nan)[()]
         return unknown, unknown
     return quantile(values, (1 - ci_prob) / 2), quantile(values, (1 + ci_prob) / 2)
+
+
+def width_of(results: Any, ci_prob: float | None = None) -> float:
+    """Probability of the intervals of results: the one that is given, or that of their attributes, or else 0.94."""
+    return float(results.attrs.get("ci_prob", CI_PROB)) if ci_prob is None else ci_prob
+
+
+def width_in_words(results: Any) -> str:
+    """Probability of the intervals of results, in percent."""
+    return f"{100 * width_of(results):g} %"
 
 
 def median_and_ends(

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from scipy.sparse import csr_array
 
 from plausibly.base.arviz import Posterior
-from plausibly.base.bootstrap import REPLICATES
+from plausibly.base.bootstrap import CI_PROB, REPLICATES, check_probability
 from plausibly.base.cluster import in_order, map_on
 from plausibly.base.compute import ahead
 from plausibly.base.errors import ArgumentError, PlausiblyWarning, renamed
@@ -86,6 +86,7 @@ def evaluate(
     weights: ArrayLike | None = None,
     clusters: Sequence[Hashable] | Mapping[str, Hashable] | None = None,
     replicates: int = REPLICATES,
+    ci_prob: float = CI_PROB,
     by: Any = None,
     intersections: bool = False,
     break_ties: Literal["order", "random"] = "order",
@@ -200,6 +201,9 @@ def evaluate(
     replicates
         Minimum number of bootstrap replicates; every draw gets the same number. With 0 there are
         neither sampling draws nor total intervals.
+    ci_prob
+        Probability of the intervals of all tables, sentences and figures of these results, which is an attribute of
+        them.
     by
         Groups of cases for which every metric is also computed, in the same pass: a table with one row per case (a data
         frame, such as columns of :func:`plausibly.read_metadata`, or a path), a mapping from case to group, or,
@@ -343,13 +347,14 @@ def evaluate(
     options |= {"positive": positive, "threshold": threshold, "prevalence": prevalence, "weights": weights}
     options |= {"clusters": clusters, "replicates": replicates, "by": by, "intersections": intersections}
     options |= {"break_ties": break_ties, "extra": extra, "seed": seed}
+    check_probability("ci_prob", ci_prob)
     posterior = posterior.grades() if ordered and isinstance(posterior, Scores) else posterior
     if not check_truth(truth):
         annotations = labels_of_posterior(posterior)
         tell(annotations.rounds)
-        return against_labels(annotations, predictions, truth, panel=panel, **options)
+        return against_labels(annotations, predictions, truth, panel=panel, **options).assign_attrs(ci_prob=ci_prob)
     options |= {"k": k, "sizes": sizes, "progress": progress, "scheduler": scheduler}
-    results = evaluate_draws(posterior, predictions, **options)
+    results = evaluate_draws(posterior, predictions, **options).assign_attrs(ci_prob=ci_prob)
     limited = f"What limits these accuracies: {results.attrs['limits']}" if "limits" in results.attrs else None
     attrs = results.attrs
     told = attrs.get("rounds"), attrs.get("withheld"), limited, *knows_more(results).values()

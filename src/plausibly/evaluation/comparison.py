@@ -22,7 +22,7 @@ import pandas as pd
 import xarray as xr
 from jaxtyping import Float
 
-from plausibly.base.bootstrap import CI_PROB, holding, interval
+from plausibly.base.bootstrap import holding, interval, width_of
 from plausibly.base.errors import ArgumentError
 from plausibly.evaluation.metrics import public_name
 from plausibly.evaluation.summaries import goodness
@@ -180,7 +180,7 @@ def probabilities_better(results: xr.Dataset, metric: Any, *, noise: Noise | Non
     return xr.DataArray(matrix, coords, dims=tuple(coords), name=public_name(metric))
 
 
-def differences(results: xr.Dataset, metric: Any, ci_prob: float = CI_PROB) -> pd.DataFrame:
+def differences(results: xr.Dataset, metric: Any, ci_prob: float | None = None) -> pd.DataFrame:
     """Tabulate the differences between classifiers.
 
     Parameters
@@ -188,7 +188,7 @@ def differences(results: xr.Dataset, metric: Any, ci_prob: float = CI_PROB) -> p
     results, metric
         As for :func:`probability_better`.
     ci_prob
-        Probability of the equal-tailed interval.
+        Probability of the equal-tailed interval; by default that of the results.
 
     Returns
     -------
@@ -217,7 +217,7 @@ def differences(results: xr.Dataset, metric: Any, ci_prob: float = CI_PROB) -> p
     """
     (values, names, sign), *replicates = (_goodness(results, metric, noise) for noise in get_args(Noise))
     sampling, total = (found for found, *_ in replicates)
-    point = f"{public_name(metric)}_point"
+    point, ci_prob = f"{public_name(metric)}_point", width_of(results, ci_prob)
     points = results[point].values if point in results else np.full(len(names), np.nan)
     rows = []
     for i, j in _pairs(names):

@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from plausibly.base.bootstrap import CI_PROB, holding, interval
+from plausibly.base.bootstrap import holding, interval, width_of
 from plausibly.base.errors import ArgumentError
 
 _PLAIN = {"classifier", "class_name", "draw", "group"}  # dimensions of metrics with one value
 
 
-def curve_points(results: xr.Dataset, metric: str, ci_prob: float = CI_PROB) -> pd.DataFrame:
+def curve_points(results: xr.Dataset, metric: str, ci_prob: float | None = None) -> pd.DataFrame:
     """Tabulate a metric that has values along an axis, such as a curve, with its intervals.
 
     Parameters
@@ -20,7 +20,7 @@ def curve_points(results: xr.Dataset, metric: str, ci_prob: float = CI_PROB) -> 
     metric
         Name of the metric, such as ``"roc_curve"``.
     ci_prob
-        Probability of the equal-tailed intervals.
+        Probability of the equal-tailed intervals; by default that of the results.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def curve_points(results: xr.Dataset, metric: str, ci_prob: float = CI_PROB) -> 
        threshold  mean
     0        0.2   0.6
     """
-    variable = along_axes(results, metric)
+    variable, ci_prob = along_axes(results, metric), width_of(results, ci_prob)
     axes = [str(axis) for axis in variable.dims if axis != "draw"]
     index = pd.MultiIndex.from_product([results[axis].values for axis in axes], names=axes)
     table = index.to_frame(index=False)
@@ -54,7 +54,7 @@ def curve_points(results: xr.Dataset, metric: str, ci_prob: float = CI_PROB) -> 
     return table
 
 
-def largest_confusions(results: xr.Dataset, n: int = 5, ci_prob: float = CI_PROB) -> pd.DataFrame:
+def largest_confusions(results: xr.Dataset, n: int = 5, ci_prob: float | None = None) -> pd.DataFrame:
     """Tabulate the pairs of classes that each classifier confuses most often.
 
     Parameters
@@ -64,7 +64,7 @@ def largest_confusions(results: xr.Dataset, n: int = 5, ci_prob: float = CI_PROB
     n
         Number of pairs for each classifier.
     ci_prob
-        Probability of the equal-tailed interval.
+        Probability of the equal-tailed interval; by default that of the results.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def largest_confusions(results: xr.Dataset, n: int = 5, ci_prob: float = CI_PROB
     0        cow         cat    1.0           1.00
     1        cat         dog    0.5           0.33
     """
-    variable = along_axes(results, "confusion")
+    variable, ci_prob = along_axes(results, "confusion"), width_of(results, ci_prob)
     n_cases, classes = variable.attrs["n_cases"], results["true_class"].values
     noise = results.get("confusion_total", variable)
     rows = []

@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from plausibly.base.arviz import Posterior
-from plausibly.base.bootstrap import CI_PROB, interval
+from plausibly.base.bootstrap import CI_PROB, interval, width_of
 from plausibly.base.errors import ArgumentError, PredictionError
 from plausibly.data.annotations import Annotations
 from plausibly.data.predictions import named_predictions, read_predictions
@@ -117,13 +117,14 @@ def freed_shifts(
     break_ties: Literal["order", "random"],
     seed: int,
     kappa: float | None,
+    ci_prob: float = CI_PROB,
 ) -> pd.DataFrame:
     """By how much freeing the shape moves the mean accuracy and the ends of its annotation interval, by classifier."""
     scores = [read_predictions(source, annotations) for source in predictions.values()]
     choice = first_choices(scores, annotations.cases, break_ties, seed)
     evidence = Evidence.of(predictions, annotations)
     by_main, by_freed = (
-        [(values.mean(), *interval(values, CI_PROB)) for values in found]
+        [(values.mean(), *interval(values, ci_prob)) for values in found]
         for found in accuracies(annotations, evidence, choice, seed=seed, kappa=kappa)
     )
     shifts = np.subtract(by_freed, by_main)
@@ -138,7 +139,7 @@ def freed_table(results: xr.Dataset, shifts: pd.DataFrame) -> pd.DataFrame:
         for noise in ("", "_total"):
             if f"{METRIC}{noise}" in results:
                 values = results[f"{METRIC}{noise}"].sel(classifier=name).values
-                ends[noise] = values.mean(), *interval(values, CI_PROB)
+                ends[noise] = values.mean(), *interval(values, width_of(results))
         row = dict(zip(("classifier", "mean", "lower", "upper"), (name, *ends[""]), strict=True))
         moved = np.clip(np.add(ends[""], (mean, *by)), 0, 1)
         row |= dict(zip(("freed_mean", "freed_lower", "freed_upper"), moved, strict=True))

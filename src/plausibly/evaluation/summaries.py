@@ -9,14 +9,14 @@ import pandas as pd
 import xarray as xr
 from jaxtyping import Bool, Float
 
-from plausibly.base.bootstrap import CI_PROB, holding, interval
+from plausibly.base.bootstrap import holding, interval, width_of
 from plausibly.base.errors import ArgumentError
 from plausibly.evaluation.curves import intervals, mean_known
 
 DIMS = ("classifier", "draw"), ("classifier", "class_name", "draw")
 
 
-def summary(results: xr.Dataset, ci_prob: float = CI_PROB) -> pd.DataFrame:
+def summary(results: xr.Dataset, ci_prob: float | None = None) -> pd.DataFrame:
     """Tabulate the metrics of an evaluation with their intervals.
 
     Parameters
@@ -24,7 +24,7 @@ def summary(results: xr.Dataset, ci_prob: float = CI_PROB) -> pd.DataFrame:
     results
         Results of :func:`evaluate`.
     ci_prob
-        Probability of the equal-tailed interval.
+        Probability of the equal-tailed interval; by default that of the results.
 
     Returns
     -------
@@ -50,7 +50,11 @@ def summary(results: xr.Dataset, ci_prob: float = CI_PROB) -> pd.DataFrame:
     >>> table[["classifier", "metric", "mean", "point"]].values.tolist()
     [['A', 'top1_accuracy', 0.6, 0.5]]
     """
-    rows, variables = [], results.variables  # arrays without their coordinates, of which there are hundreds
+    ci_prob, rows, variables = (
+        width_of(results, ci_prob),
+        [],
+        results.variables,
+    )  # arrays without their coordinates, of which there are hundreds
     metrics = {metric: variables[metric] for metric in results.data_vars}
     for position, classifier in enumerate(results["classifier"].values):
         for metric, variable in metrics.items():
@@ -102,7 +106,7 @@ OF_LISTS = re.compile(r"top\d+_|expert_|human_")  #: names of metrics that need 
 SUFFIX = "_by_group"
 
 
-def by_group(results: xr.Dataset, metric: str = "top1_accuracy", ci_prob: float = CI_PROB) -> pd.DataFrame:
+def by_group(results: xr.Dataset, metric: str = "top1_accuracy", ci_prob: float | None = None) -> pd.DataFrame:
     """Tabulate a metric by group of cases.
 
     Parameters
@@ -112,7 +116,7 @@ def by_group(results: xr.Dataset, metric: str = "top1_accuracy", ci_prob: float 
     metric
         Name of a metric in the results.
     ci_prob
-        Probability of the intervals.
+        Probability of the intervals; by default that of the results.
 
     Returns
     -------
@@ -130,7 +134,7 @@ def by_group(results: xr.Dataset, metric: str = "top1_accuracy", ci_prob: float 
     ArgumentError
         If the results have no groups, or no such metric.
     """
-    variable = _variable(results, metric)
+    variable, ci_prob = _variable(results, metric), width_of(results, ci_prob)
     if further := [str(name) for name in results[variable].dims[2:-1]]:
         raise ArgumentError(
             f"{metric!r} has a value for each {further[0]}: choose one by results.sel({further[0]}=...)."

@@ -8,14 +8,14 @@ import xarray as xr
 from jaxtyping import Float
 
 from plausibly.base.arviz import Posterior, to_groups
-from plausibly.base.bootstrap import check_probability, median_and_ends
+from plausibly.base.bootstrap import CI_PROB, check_probability, median_and_ends
 from plausibly.base.errors import ArgumentError
 from plausibly.base.names import figures
 from plausibly.data.groups import OTHERS, codes_of_annotators
 from plausibly.posterior._container import check_posterior
 
 
-def annotator_reliabilities(posterior: Posterior, ci_prob: float = 0.94) -> pd.DataFrame:
+def annotator_reliabilities(posterior: Posterior, ci_prob: float = CI_PROB) -> pd.DataFrame:
     """Tabulate how reliable each annotator is, and how strongly the estimate is shrunk towards the others.
 
     The shrinkage follows Gelman & Pardoe (2006), Bayesian measures of explained variance and pooling in multilevel
@@ -53,7 +53,7 @@ def annotator_reliabilities(posterior: Posterior, ci_prob: float = 0.94) -> pd.D
     return _by_annotator(posterior, "annotations", columns)
 
 
-def annotator_accuracies(posterior: Posterior, ci_prob: float = 0.94) -> pd.DataFrame:
+def annotator_accuracies(posterior: Posterior, ci_prob: float = CI_PROB) -> pd.DataFrame:
     """Tabulate how often each annotator names the true class, under a model of one true class.
 
     Parameters
@@ -137,7 +137,7 @@ def _errors_together(group: xr.Dataset) -> Float[np.ndarray, "draw group"]:
 COMMON = "(all)"  #: in place of an annotator: the confusion that annotators have in common
 
 
-def annotator_confusions(posterior: Posterior, ci_prob: float = 0.94) -> pd.DataFrame:
+def annotator_confusions(posterior: Posterior, ci_prob: float = CI_PROB) -> pd.DataFrame:
     """Tabulate which class each annotator names for each true class, under a model of one true class.
 
     With ``difficulty="by-case"``, it is which class she names for each one that she sees.

@@ -12,7 +12,7 @@ import pandas as pd
 from jaxtyping import Float
 from scipy.stats import norm, rankdata
 
-from plausibly.base.bootstrap import check_probability, check_replicates
+from plausibly.base.bootstrap import CI_PROB, check_probability, check_replicates
 from plausibly.base.checks import check_whole
 from plausibly.base.errors import ArgumentError, PlausiblyWarning
 from plausibly.base.names import some
@@ -67,7 +67,7 @@ def systems(
     case: str | None = None,
     raters: Sequence[str] | str | None = None,
     missing: Collection[str] | str = (),
-    ci_prob: float = 0.95,
+    ci_prob: float = CI_PROB,
     replicates: int = 10_000,
     seed: int = 0,
     model: bool = False,

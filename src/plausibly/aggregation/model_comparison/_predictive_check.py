@@ -21,7 +21,7 @@ from plausibly.aggregation.model_comparison._statistics import (
     statistics,
 )
 from plausibly.base.arviz import Posterior, to_groups
-from plausibly.base.bootstrap import check_replicates, interval
+from plausibly.base.bootstrap import CI_PROB, check_probability, check_replicates, interval
 from plausibly.base.checks import check_seed
 from plausibly.base.errors import ArgumentError
 from plausibly.base.names import figures
@@ -39,7 +39,6 @@ from plausibly.posterior import (
 )
 from plausibly.posterior.says import declared, has_true_class
 
-INTERVAL = 0.94
 OF_MODEL = (*OF_FIRST_BLOCKS, *OF_RANKINGS, ORDER)
 GOOD, BAD = "reproduced", "not reproduced"
 
@@ -53,8 +52,8 @@ class PredictiveCheck:
     Replicates are annotations that the fitted model would produce. For each statistic, ``probability`` is the share of
     replicates whose value exceeds the observed one (a posterior predictive p-value): near 0.5 the data look like
     replicates, near 0 the observed value is larger than the model expects, near 1 it is smaller. A statistic is not
-    reproduced if the observed value lies outside the central 94 % interval of the replicates: roughly, if
-    ``probability`` is below 0.03 or above 0.97. If there are many statistics, a few may fail by chance.
+    reproduced if the observed value lies outside the central interval of the replicates: by default of 94 %, so
+    roughly if ``probability`` is below 0.03 or above 0.97. If there are many statistics, a few may fail by chance.
     """
 
     model: str  #: name of the model, with its reliability and the options that differ from their defaults
@@ -65,12 +64,13 @@ class PredictiveCheck:
     by_case: xr.Dataset
     #: which of ``"reliability"`` and ``"concentration"`` the model has, and are not learned from the annotations
     chosen: tuple[str, ...] = ("reliability", "concentration")
+    ci_prob: float = CI_PROB  #: of the interval of the replicates
 
     @property
     def table(self) -> pd.DataFrame:
         """One row per statistic.
 
-        Columns: ``statistic`` and its meaning; ``observed``, its value; ``mean``, ``sd`` and the 94 % interval from
+        Columns: ``statistic`` and its meaning; ``observed``, its value; ``mean``, ``sd`` and the interval from
         ``lower`` to ``upper`` of the replicates; ``probability``, the share of replicates that exceed the observed
         value, with ties counting half; and ``status``: ``"reproduced"`` if the observed value lies within the interval,
         else ``"not reproduced"``; ``"given"`` if replicates take it from the annotations; ``"not modelled"`` if the
@@ -84,7 +84,7 @@ class PredictiveCheck:
             row["status"] = "given" if name in GIVEN else "not modelled"
             values = np.empty(0) if name in GIVEN else self.replicated.sel(statistic=name).dropna("replicate").values
             if len(values) and not np.isnan(observed):
-                lower, upper = interval(values, INTERVAL)
+                lower, upper = interval(values, self.ci_prob)
                 row |= {"mean": values.mean(), "sd": values.std(ddof=1), "lower": lower, "upper": upper}
                 row["probability"] = float(_exceeding(values, observed))
                 # Rounding apart: of a statistic that hardly varies, as a share of 1.
@@ -115,7 +115,7 @@ class PredictiveCheck:
 
 
 def predictive_check(
-    posterior: Posterior, *, replicates: int = 200, seed: int = 0, progress: bool = True
+    posterior: Posterior, *, replicates: int = 200, ci_prob: float = CI_PROB, seed: int = 0, progress: bool = True
 ) -> PredictiveCheck:
     r"""Compare the annotations with posterior predictive replicates.
 
@@ -129,6 +129,8 @@ def predictive_check(
     replicates
         Number of replicates, at least 20. Each uses one draw, and the draws used are equally spaced; if there are fewer
         draws than replicates, draws are used more than once.
+    ci_prob
+        Probability of the interval of the replicates, outside which a statistic is not reproduced.
     seed
         Random seed of the replicates and the split of the remainder.
     progress
@@ -187,6 +189,7 @@ def predictive_check(
     check_posterior(posterior)
     check_seed(seed)
     check_replicates(replicates, least=20)
+    check_probability("ci_prob", ci_prob)
     annotations, slots = annotations_of(posterior), slots_of(posterior)
     _check_answers(posterior)
     weights, powers, confusion, labels = _chosen(posterior, int(replicates))
@@ -244,6 +247,7 @@ def predictive_check(
             coords={"statistic": names, "case": annotations.cases},
         ),
         _chosen_numbers(posterior),
+        ci_prob,
     )
 
 

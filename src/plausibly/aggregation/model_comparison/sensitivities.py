@@ -13,6 +13,7 @@ import pandas as pd
 from plausibly.aggregation._variants import Variants, read_variants
 from plausibly.aggregation.registry import accepted, find_model
 from plausibly.aggregation.sweeps import Plan, Run
+from plausibly.base.bootstrap import CI_PROB
 from plausibly.base.errors import ArgumentError, show
 from plausibly.data.annotations import Annotations
 from plausibly.families.priors import KAPPA
@@ -33,14 +34,17 @@ class Sensitivity:
         One row per model, choice, classifier and metric: ``model`` (with its reliability), ``choice`` (``"baseline"``,
         ``"concentration"``, ``"prior_kappa"``, ``"unranked"`` or ``"ties"``), its ``value`` as text, ``classifier``
         (empty for certainties of the annotations), ``metric``, ``mean``, ``sd``, ``lower`` and ``upper``, the ends of
-        the 94 % interval over draws (NaN for certainties), ``point``, ``shift``, the mean's difference from the
+        the interval over draws (NaN for certainties), ``point``, ``shift``, the mean's difference from the
         baseline's, and ``converged``.
     baselines
         By model, the value of each choice in the baseline.
+    ci_prob
+        Probability of the intervals.
     """
 
     table: pd.DataFrame
     baselines: Mapping[str, Mapping[str, str]]
+    ci_prob: float = CI_PROB
 
     @property
     def metrics(self) -> list[str]:
@@ -78,6 +82,7 @@ def prior_sensitivity(
     draws: int | None = None,
     chains: int | None = None,
     warmup: int | None = None,
+    ci_prob: float = CI_PROB,
     seed: int = 0,
     progress: bool = True,
 ) -> Sensitivity:
@@ -103,7 +108,7 @@ def prior_sensitivity(
         Treatments of unnamed classes to try, for Plackett-Luce whose prior is not learned.
     ties
         Weights of tied classes to try, for PrIRN and IRN.
-    k, draws, chains, warmup, seed, progress
+    k, draws, chains, warmup, ci_prob, seed, progress
         As for :func:`plausibly.sweep`. All runs use the same seed.
 
     Returns
@@ -129,6 +134,7 @@ def prior_sensitivity(
     """
     variants = read_variants(DEFAULT if models is None else models)
     settings = {"draws": draws, "chains": chains, "warmup": warmup}
+    common = {"ci_prob": ci_prob, "seed": seed, "replicates": 0}
     plans: list[tuple[str, str, Plan]] = []
     baselines: dict[str, dict[str, str]] = {}
     for variant in variants:
@@ -137,7 +143,7 @@ def prior_sensitivity(
 
         def planned(variant=variant, own=own, **choice: Any) -> Plan:
             changed = replace(variant, arguments={**variant.arguments, **choice})
-            return Plan.of(annotations, predictions, [changed], metrics={}, k=k, seed=seed, replicates=0, **own)
+            return Plan.of(annotations, predictions, [changed], metrics={}, k=k, **own, **common)
 
         plans.append((BASELINE, "", planned()))
         settled = plans[-1][2].steps[0].settled
@@ -175,7 +181,7 @@ def prior_sensitivity(
     base_means = table[table["choice"] == BASELINE].set_index(keys)["mean"]
     table["shift"] = table["mean"].to_numpy() - base_means.loc[pd.MultiIndex.from_frame(table[keys])].to_numpy()
     order = ["model", "choice", "value", *keys[1:], "mean", "sd", "lower", "upper", "point", "shift", "converged"]
-    return Sensitivity(table.reindex(columns=order), baselines)
+    return Sensitivity(table.reindex(columns=order), baselines, ci_prob)
 
 
 def _text(value: Any) -> str:

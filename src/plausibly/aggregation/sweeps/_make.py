@@ -32,7 +32,7 @@ def make_run(plan: "Plan", number: int, posterior: Posterior, progress: bool, sc
     """Evaluate and diagnose the posterior of a run."""
     step, reported = plan.steps[number], number == plan.leading and not plan.brief
     options = {**plan.options, "seed": plan.seed, "progress": progress, "scheduler": scheduler}
-    results = evaluate_draws(posterior, plan.predictions, **options)
+    results = evaluate_draws(posterior, plan.predictions, **options).assign_attrs(ci_prob=plan.ci_prob)
     certainty = next(name for name in results.data_vars if str(name).startswith("annotation_certainty_"))
     order = np.argsort(results[certainty].values, kind="stable")[:KEPT_CASES]
     convergence = diagnose(posterior)
@@ -48,22 +48,22 @@ def make_run(plan: "Plan", number: int, posterior: Posterior, progress: bool, sc
         {str(key): np.asarray(value).item() for key, value in posterior.attrs.items()},
         worst=_excerpt(plan.annotations, posterior, np.array(doubtful)) if doubtful else None,
         choices=_choices(plan, order) if plan.predictions else None,
-        shared=_shared(posterior),
+        shared=_shared(posterior, plan.ci_prob),
         shared_convergence=shared_convergence(posterior),
         of_labels=against_most_plausible(plan, posterior, scheduler) if reported else None,
     )
 
 
-def _shared(posterior: Posterior) -> dict[str, pd.DataFrame]:
+def _shared(posterior: Posterior, ci_prob: float) -> dict[str, pd.DataFrame]:
     """Tabulate what cases share, where they share anything."""
     group, tables = posterior["posterior"], {}
     if "accuracy" in group:
-        tables["annotators"] = annotator_accuracies(posterior)
+        tables["annotators"] = annotator_accuracies(posterior, ci_prob)
     if "severity" in group:
-        tables["severities"] = severities(posterior)
-        tables["mean_ratings"] = mean_ratings(posterior)
+        tables["severities"] = severities(posterior, ci_prob)
+        tables["mean_ratings"] = mean_ratings(posterior, ci_prob)
     if "common_confusion" in group or "confusion" in group:
-        tables["confusions"] = annotator_confusions(posterior)
+        tables["confusions"] = annotator_confusions(posterior, ci_prob)
     if CLASS_SHIFTS in posterior.attrs:
         tables["shifts"] = largest_shifts(posterior)
     return tables

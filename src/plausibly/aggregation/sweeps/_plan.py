@@ -20,7 +20,7 @@ from plausibly.aggregation.sweeps._make import make_run
 from plausibly.aggregation.sweeps.label_results import against_an_expert, named_classes
 from plausibly.aggregation.sweeps.runs import Run, Sweep, posterior_name, usual_position
 from plausibly.base.arviz import Posterior, from_groups, to_groups
-from plausibly.base.bootstrap import REPLICATES
+from plausibly.base.bootstrap import CI_PROB, REPLICATES, check_probability
 from plausibly.base.errors import ArgumentError, FileError, PlausiblyError, reason, show
 from plausibly.base.fingerprint import of_thread
 from plausibly.base.memory import release_memory
@@ -63,6 +63,7 @@ class Plan:
     seed: int
     metrics: Sequence[str]  #: names of those with one value for a classifier
     brief: bool = False  #: whether only what the screen says is computed, and nothing for a report
+    ci_prob: float = CI_PROB  #: of all intervals
 
     @classmethod
     def of(
@@ -80,6 +81,7 @@ class Plan:
         weights: ArrayLike | None = None,
         clusters: Any = None,
         replicates: int = REPLICATES,
+        ci_prob: float = CI_PROB,
         by: Any = None,
         intersections: bool = False,
         break_ties: str = "order",
@@ -102,6 +104,7 @@ class Plan:
             )
         if ordered and isinstance(observed, Scores):
             observed = observed.grades()
+        check_probability("ci_prob", ci_prob)
         named = named_predictions(predictions, logits)
         if extra == "include":
             observed, extra = with_predicted(observed, named), "refuse"
@@ -142,7 +145,7 @@ class Plan:
         options |= {"by": question.groups, "clusters": None if clusters is None else question.cluster}
         single = (*wanted.lists, *wanted.own, *question.labels.single)
         scores = dict(zip(question.names, question.predictions, strict=True))
-        return cls(annotations, observed, scores, steps, options, seed, single, brief)
+        return cls(annotations, observed, scores, steps, options, seed, single, brief, ci_prob)
 
     @property
     def labels(self) -> list[str]:
@@ -225,6 +228,7 @@ class Plan:
             return replace(like, runs=tuple(runs))
         options = {name: self.options[name] for name in ("clusters", "replicates", "break_ties")}
         found = panels(self.annotations, self.predictions, **options, seed=self.seed)
+        found.attrs["ci_prob"] = self.ci_prob
         learned = next(filter(_judges_evidence, runs), None)
         checks = None
         if learned is not None or fresh is not None:
@@ -244,6 +248,7 @@ class Plan:
         if self.options["weights"] is not None or run is None:
             return None
         options = {"break_ties": self.options["break_ties"], "kappa": run.arguments.get("prior_kappa")}
+        options |= {"ci_prob": self.ci_prob}
         return freed_shifts(self.annotations, self.predictions, **options, seed=self.seed)
 
     @cached_property
@@ -279,7 +284,7 @@ class Plan:
             posterior = from_groups(groups, posterior.attrs)
         else:
             options |= {"metrics": {}, "risks": None, "sizes": 1, "replicates": 0}
-        return evaluate_draws(posterior, predictions, **options).isel(draw=[0])
+        return evaluate_draws(posterior, predictions, **options).isel(draw=[0]).assign_attrs(ci_prob=self.ci_prob)
 
 
 def _judges_evidence(run: Run) -> bool:

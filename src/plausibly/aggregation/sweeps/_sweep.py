@@ -10,7 +10,7 @@ from jax.typing import ArrayLike
 from plausibly.aggregation._variants import Variants
 from plausibly.aggregation.sweeps._plan import Folder, Plan
 from plausibly.aggregation.sweeps.runs import Sweep
-from plausibly.base.bootstrap import REPLICATES
+from plausibly.base.bootstrap import CI_PROB, REPLICATES
 from plausibly.base.checks import check_whole
 from plausibly.base.errors import FileError, reason, renamed
 from plausibly.base.progress import tell
@@ -36,6 +36,7 @@ def sweep(
     weights: ArrayLike | None = None,
     clusters: Sequence[Hashable] | Mapping[str, Hashable] | None = None,
     replicates: int = REPLICATES,
+    ci_prob: float = CI_PROB,
     by: Any = None,
     intersections: bool = False,
     break_ties: Literal["order", "random"] = "order",
@@ -75,6 +76,8 @@ def sweep(
         Arguments of :func:`plausibly.evaluate`. Metrics that are named are computed besides those of lists. Scores of
         ordered classes become grades, see :meth:`plausibly.annotations.Scores.grades`, and need no threshold. Weights
         must be one per case, (case,), since runs differ in their draws.
+    ci_prob
+        Probability of all intervals, as for :func:`plausibly.evaluate`.
     extra
         Argument of :func:`plausibly.evaluate`. With ``extra="include"``, cases that have
         predictions and no annotations are evaluated, too, see :func:`plausibly.aggregate`; every model then needs
@@ -138,7 +141,14 @@ def sweep(
     given |= {"prior": prior, "draws": draws, "chains": chains, "warmup": warmup}
     asked = {"k": k, "sizes": sizes, "risks": risks, "metrics": metrics, "weights": weights, "break_ties": break_ties}
     asked |= {"clusters": clusters, "replicates": replicates, "by": by, "intersections": intersections}
-    asked |= {"extra": extra, "positive": positive, "threshold": threshold, "logits": logits, "ordered": ordered}
+    asked |= {
+        "ci_prob": ci_prob,
+        "extra": extra,
+        "positive": positive,
+        "threshold": threshold,
+        "logits": logits,
+        "ordered": ordered,
+    }
     plan = Plan.of(annotations, predictions, models, **asked, seed=seed, **given)
     folder = None
     if out is not None:

@@ -61,13 +61,14 @@ def against_most_plausible(plan: "Plan", posterior: Posterior, scheduler: Any) -
     if not plan.predictions or not (_two(plan) or plan.annotations.n_classes <= MOST_CLASSES):
         return None
     options = {**_options(plan), "k": None, "sizes": 1, "risks": None, "progress": False, "scheduler": scheduler}
-    return evaluate_draws(posterior, plan.predictions, **options).drop_dims("case")
+    return evaluate_draws(posterior, plan.predictions, **options).drop_dims("case").assign_attrs(ci_prob=plan.ci_prob)
 
 
 def against_an_expert(plan: "Plan", *, by_group: bool) -> xr.Dataset:
     """Evaluate classifiers against what one expert would say, without a model; on request, by group, too."""
     by = plan.options["by"] if by_group else None
-    return evaluate(plan.annotations, plan.predictions, truth="annotator", by=by, **_options(plan))
+    options = _options(plan) | {"by": by, "ci_prob": plan.ci_prob}
+    return evaluate(plan.annotations, plan.predictions, truth="annotator", **options)
 
 
 def _two(plan: "Plan") -> bool:

@@ -132,6 +132,7 @@ def against_labels(
         threshold=at,
         prevalence=asked.prevalence,
         by=groups,
+        ci_prob=settings.ci_prob,
         **options,
     )
     results = evaluated(weights=weights)
@@ -153,6 +154,8 @@ def against_labels(
     of_panels = (
         None if asked.gold is not None else panels(read, decided(lined_up, at, read.classes, asked.positive), **options)
     )
+    if of_panels is not None:
+        of_panels.attrs["ci_prob"] = settings.ci_prob
 
     beside = asked.gold is not None and data.files and weights is None
     readers = readers_beside(annotated, gold, results.attrs.get("positive")) if beside else None

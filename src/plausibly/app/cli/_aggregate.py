@@ -22,7 +22,7 @@ from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._model_names import MODEL_NAMES
 from plausibly.app.cli._output import check_converged, say
-from plausibly.base.bootstrap import median_and_ends
+from plausibly.base.bootstrap import CI_PROB, median_and_ends
 from plausibly.base.errors import ArgumentError
 from plausibly.data.annotations import Scores
 from plausibly.data.annotations.usual_models import OF_RATINGS, are_ratings, usual_models
@@ -65,6 +65,7 @@ def aggregate(
     modelling: options.ModelOptions,
     scores: options.ScoreOptions,
     sampling: options.SamplingOptions,
+    ci_prob: float = CI_PROB,
     seed: int = 0,
     out: Path | None = None,
     shard: options.Shard = 2000,
@@ -134,22 +135,23 @@ def aggregate(
         sizes = posterior["posterior"].sizes
         say(f"Wrote {sizes['chain']} × {sizes['draw']} draws of {read.n_cases:,} cases to {out}")
     if infer_reliability is not None and not quiet:
-        ends = median_and_ends("median", np.ravel(posterior["posterior"]["reliability"]), 0.9)
-        say("Reliability {median:.2f}, between {lower:.2f} and {upper:.2f} with 90 % probability".format(**ends))
+        ends = median_and_ends("median", np.ravel(posterior["posterior"]["reliability"]), ci_prob)
+        numbers = "Reliability {median:.2f}, between {lower:.2f} and {upper:.2f}".format(**ends)
+        say(f"{numbers} with {options.percent(ci_prob)} probability")
         if "annotator_reliability" in posterior["posterior"]:
-            table = annotator_reliabilities(posterior).drop(columns="converged")
+            table = annotator_reliabilities(posterior, ci_prob).drop(columns="converged")
             say(table.to_string(index=False, float_format="{:.2f}".format))
     if "assumes" in posterior.attrs and not quiet:
         alike = ", all cases equally hard: if some are unclear, probabilities of classes are too near 0 and 1"
         alike = alike if posterior.attrs.get("difficulty") == "same" else ""
         say(f"{variant.label} assumes {assumption(posterior.attrs)}{alike}")
     if "accuracy" in posterior["posterior"] and not quiet:
-        table = annotator_accuracies(posterior).drop(columns="converged")
+        table = annotator_accuracies(posterior, ci_prob).drop(columns="converged")
         say(table.to_string(index=False, float_format="{:.2f}".format, max_rows=_MOST_ANNOTATORS))
         for told in group_sentences(table):
             say(told)
     if "severity" in posterior["posterior"] and not quiet:
-        table = severities(posterior).drop(columns="converged")
+        table = severities(posterior, ci_prob).drop(columns="converged")
         say(table.to_string(index=False, float_format="{:.2f}".format, max_rows=_MOST_ANNOTATORS))
         for told in severity_sentences(table):
             say(told)

@@ -13,6 +13,7 @@ from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
 from plausibly.app.plots import predictive_checks
 from plausibly.app.screen import Screen, Table, cell, with_interval
+from plausibly.base.bootstrap import CI_PROB
 from plausibly.posterior import opened
 
 TABLE, BY_CASE, FIGURE = "checks.csv", "checks-by-case.csv", "checks.png"
@@ -30,6 +31,7 @@ def check(
         typer.Argument(metavar="POSTERIOR…", help="Posteriors written by plausibly aggregate or evaluate."),
     ],
     replicates: int = 200,
+    ci_prob: float = CI_PROB,
     seed: int = 0,
     *,
     output: options.Output,
@@ -48,7 +50,9 @@ def check(
     checks = {}
     for path in posteriors:
         with opened(path) as posterior:
-            checked = predictive_check(posterior, replicates=replicates, seed=seed, progress=not output.quiet)
+            checked = predictive_check(
+                posterior, replicates=replicates, ci_prob=ci_prob, seed=seed, progress=not output.quiet
+            )
         # Two posteriors of one model and reliability may differ in their priors.
         checks[f"{checked.model} ({path})" if checked.model in checks else checked.model] = checked
     table = pd.concat([checked.table.assign(model=name) for name, checked in checks.items()], ignore_index=True)
@@ -59,7 +63,12 @@ def check(
         named = f"{row['model']}: " if several else ""
         rows.append((f"{named}{row['description']}", cell(row["observed"]), replicated, row["status"]))
     columns = ("mean over cases of", "observed", "replicated", "status")
-    shown = Table(columns, rows, "Annotations, and replicates under the model (94 % intervals)", left=(0, 3))
+    shown = Table(
+        columns,
+        rows,
+        f"Annotations, and replicates under the model ({options.percent(ci_prob)} intervals)",
+        left=(0, 3),
+    )
     verdicts = [checked.verdict() for checked in checks.values()]
     output.publish(
         Screen(" ".join(verdicts), shown, (), TABLE), _files(table, checks), written=f"{TABLE}, {BY_CASE} and {FIGURE}"

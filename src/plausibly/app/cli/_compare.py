@@ -10,7 +10,7 @@ from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._groups import read_column
 from plausibly.app.screen import Screen, Table, with_interval
-from plausibly.base.bootstrap import REPLICATES
+from plausibly.base.bootstrap import CI_PROB, REPLICATES
 from plausibly.base.errors import ArgumentError
 from plausibly.data.annotations import read_risks
 from plausibly.evaluation import evaluate, verdict
@@ -38,7 +38,7 @@ def compare(
     metric: str = "top1_accuracy",
     k: str | None = None,
     risks: Path | None = None,
-    ci_prob: float = 0.94,
+    ci_prob: float = CI_PROB,
     clusters: options.Clusters = None,
     replicates: options.Replicates = None,
     break_ties: Literal["order", "random"] = "order",
@@ -64,7 +64,7 @@ def compare(
             "NAME=FILE for each."
         )
     make_folder(output.out, [posterior])
-    given = {"break_ties": break_ties, "seed": seed}
+    given = {"break_ties": break_ties, "ci_prob": ci_prob, "seed": seed}
     with opened(posterior) as draws:
         lengths = options.parse_lengths(k) or [n for n in (1, 2, 3) if n <= int(draws.attrs["n_classes"])]
         classes = annotations_of(draws, every=False).classes
@@ -75,7 +75,7 @@ def compare(
         given |= {"logits": options.parse_logits(logits)}
         results = evaluate(draws, files, metrics=asked, **given, progress=not output.quiet)
     tables = {
-        DIFFERENCES: differences(results, metric, ci_prob),
+        DIFFERENCES: differences(results, metric),
         RANKINGS: rankings(results, metric),
         VARIANCES: variance_split(results, metric),
     }

@@ -16,6 +16,7 @@ from plausibly.app.cli._groups import read_column
 from plausibly.app.cli._model_names import ModelNames
 from plausibly.app.cli._output import speaker
 from plausibly.app.screen import Screen, Table, cell
+from plausibly.base.bootstrap import CI_PROB
 from plausibly.base.errors import AnnotationError, ArgumentError, PlausiblyWarning
 from plausibly.data.annotations import Annotations
 from plausibly.data.annotations.usual_models import usual_models
@@ -49,6 +50,7 @@ def conformal(
     samples: Annotated[int | None, typer.Option(metavar="M")] = None,
     randomise: bool = False,
     splits: int = 100,
+    ci_prob: float = CI_PROB,
     model: ModelNames = None,
     *,
     modelling: options.ModelOptions,
@@ -115,7 +117,9 @@ def conformal(
             found[level][label] = calibrate(source, named, alpha=level, **asked)
         if splits and measured is None:
             kept = {key: asked[key] for key in ("score", "by", "loss", "risks", "logits", "seed", "randomise_scores")}
-            measured = conformal_coverage(source, named, alpha=alphas, splits=splits, progress=not output.quiet, **kept)
+            measured = conformal_coverage(
+                source, named, alpha=alphas, splits=splits, ci_prob=ci_prob, progress=not output.quiet, **kept
+            )
     swept = {level: ConformalSweep(runs) for level, runs in found.items()}
     common = {
         level: next(iter(one.runs.values())) if len(one.runs) == 1 else one.common for level, one in swept.items()

@@ -10,6 +10,7 @@ import typer
 
 from plausibly.app.cli._output import Publisher
 from plausibly.app.cli._signatures import of as of
+from plausibly.base.bootstrap import CI_PROB
 from plausibly.base.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -351,6 +352,7 @@ class SweepOptions(SamplingOptions, ScoreOptions, ModelOptions):
     extra: Literal["refuse", "ignore", "include"] = "refuse"
     break_ties: Literal["order", "random"] = "order"
     replicates: Replicates = None
+    ci_prob: float = CI_PROB
     seed: int = 0
 
     def arguments(self) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from plausibly.app.cli._model_names import ModelNames
 from plausibly.app.cli._output import check_converged
 from plausibly.app.plots import prior_sensitivities
 from plausibly.app.screen import Screen, Table, with_interval
+from plausibly.base.bootstrap import CI_PROB
 from plausibly.data.annotations.usual_models import usual_models
 from plausibly.metrics.words import metric_name
 
@@ -39,6 +40,7 @@ def prior_sensitivity(
     k: str | None = None,
     *,
     sampling: options.SamplingOptions,
+    ci_prob: float = CI_PROB,
     seed: int = 0,
     output: options.StrictOutput,
 ) -> None:
@@ -67,6 +69,7 @@ def prior_sensitivity(
         **tried,
         k=options.parse_lengths(k),
         **vars(sampling),
+        ci_prob=ci_prob,
         seed=seed,
         progress=not output.quiet,
     )
@@ -78,7 +81,9 @@ def prior_sensitivity(
     told = f"The largest shift in {name}{whose} is {largest['shift']:+.3f}: {largest['model']} with {choice}."
     table = sensitivity.of(metric).assign(size=lambda rows: rows["shift"].abs())
     notes = [] if sensitivity.table["converged"].all() else ["Not all chains converged: raise --warmup or --draws."]
-    screen = Screen(told, _table(table.sort_values("size", ascending=False, kind="stable"), metric), notes, TABLE)
+    screen = Screen(
+        told, _table(table.sort_values("size", ascending=False, kind="stable"), metric, ci_prob), notes, TABLE
+    )
     output.publish(screen, _files(sensitivity), written=f"{TABLE} and {FIGURE}")
     check_converged(sensitivity.table["converged"].all(), strict=output.strict)
 
@@ -88,7 +93,7 @@ def _files(sensitivity: model_comparison.Sensitivity) -> Iterator[tuple[str, pd.
     yield FIGURE, prior_sensitivities(sensitivity)
 
 
-def _table(table: pd.DataFrame, metric: str) -> Table:
+def _table(table: pd.DataFrame, metric: str, ci_prob: float) -> Table:
     """A row for each choice, the largest shift first."""
     rows = []
     for row in table.to_dict("records"):
@@ -96,4 +101,4 @@ def _table(table: pd.DataFrame, metric: str) -> Table:
         choice = f"{row['choice']} {row['value']}".strip()
         rows.append((row["model"], choice, row["classifier"], mean, f"{row['shift']:+.3f}"))
     columns = ("model", "choice", "classifier", "mean", "shift")
-    return Table(columns, rows, f"{metric_name(metric)}, with 94 % intervals", n_left=3)
+    return Table(columns, rows, f"{metric_name(metric)}, with {options.percent(ci_prob)} intervals", n_left=3)

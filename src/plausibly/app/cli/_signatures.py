@@ -95,10 +95,12 @@ def spread(command: Callable[..., None], shared: str) -> Callable[..., None]:
             given[name] = options(**{field.name: given.pop(field.name) for field in fields(options) if field.init})
         command(**given)
 
-    parameters.sort(key=lambda one: ORDER.index(one.name if one.name in ORDER else ""))
-    options = [one for one in parameters if not any(isinstance(info, ArgumentInfo) for info in _infos(one.annotation))]
+    words = [one for one in parameters if any(isinstance(info, ArgumentInfo) for info in _infos(one.annotation))]
+    options = [one for one in parameters if one not in words]
+    options.sort(key=lambda one: ORDER.index(one.name if one.name in ORDER else ""))
     if len(options) > MOST:
-        parameters.insert(parameters.index(options[MOST - 2]), _help_all(len(options) - MOST + 2))
+        options.insert(MOST - 2, _help_all(len(options) - MOST + 2))
+    parameters = [*words, *options]
     with_options.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     with_options.__annotations__ = {one.name: one.annotation for one in parameters}
     return with_options

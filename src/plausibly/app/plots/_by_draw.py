@@ -16,7 +16,7 @@ from plausibly.app.plots.style import (
     plain,
     point_estimates,
 )
-from plausibly.base.bootstrap import CI_PROB, interval
+from plausibly.base.bootstrap import interval, width_of
 from plausibly.evaluation import by_group
 from plausibly.evaluation.comparison import Noise, better_equal_worse, metric_by_draw, probabilities_better
 from plausibly.metrics.words import metric_name
@@ -29,7 +29,7 @@ def metric_histogram(results: xr.Dataset, metric: str, *, bins: int = 12, ax: Ax
     """Draw how a metric is distributed over the draws, one row per classifier.
 
     The height of a bar is its share of the draws, relative to the highest bar; a diamond marks the point estimate. A
-    line below the bars is the 94 % total interval, if the results have replicates.
+    line below the bars is the total interval, if the results have replicates.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def metric_histogram(results: xr.Dataset, metric: str, *, bins: int = 12, ax: Ax
     values, points = metric_by_draw(results, metric).values, results[f"{metric}_point"].values
     edges, total = _edges(values, bins), None
     if f"{metric}_total" in results and not np.isnan(results[f"{metric}_total"].values).any():
-        total = interval(results[f"{metric}_total"].values.T, CI_PROB)
+        total = interval(results[f"{metric}_total"].values.T, width_of(results))
     shares = np.array([np.histogram(row, edges)[0] / len(row) for row in values])
     heights = 0.8 * shares / shares.max()
     n = len(values)
@@ -119,7 +119,7 @@ def better_matrix(results: xr.Dataset, metric: str, *, noise: Noise = "annotatio
 
 
 def metric_by_group(
-    results: xr.Dataset, metric: str = "top1_accuracy", ci_prob: float = CI_PROB, *, ax: Axes | None = None
+    results: xr.Dataset, metric: str = "top1_accuracy", ci_prob: float | None = None, *, ax: Axes | None = None
 ) -> Axes:
     """Draw a metric of every classifier by group of cases, with intervals; groups with few cases are hollow.
 
@@ -132,7 +132,7 @@ def metric_by_group(
     metric
         Name of a metric in the results.
     ci_prob
-        Probability of the intervals.
+        Probability of the intervals; by default that of the results.
     """
     table = by_group(results, metric, ci_prob)
     classifiers = list(dict.fromkeys(table["classifier"]))

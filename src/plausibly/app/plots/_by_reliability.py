@@ -39,7 +39,7 @@ def metric_by_reliability(
 ) -> Axes:
     """Draw a metric of every classifier against the reliability of one model.
 
-    Lines are means over draws; light bands are 94 % total intervals, for new cases like these, and dark bands 94 %
+    Lines are means over draws; light bands are total intervals, for new cases like these, and dark bands
     annotation intervals, for these cases. The rightmost value, at infinite reliability, is the value at the point
     estimate. Classifiers are drawn a little beside each other, so that equal values do not hide one another.
 

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from matplotlib.axes import Axes
 
 from plausibly.app.plots.style import COLOURS, GREY, colour, grid, marker, matrix_axes, name_ends, new_axes, plain
-from plausibly.base.bootstrap import CI_PROB, interval
+from plausibly.base.bootstrap import interval, width_of
 from plausibly.base.errors import ArgumentError
 from plausibly.base.names import many
 from plausibly.evaluation.comparison import metric_by_draw
@@ -33,7 +33,7 @@ class _Curve(NamedTuple):
 def roc_curve(
     results: xr.Dataset,
     class_name: str | None = None,
-    ci_prob: float = CI_PROB,
+    ci_prob: float | None = None,
     *,
     readers: pd.DataFrame | None = None,
     ax: Axes | None = None,
@@ -51,7 +51,7 @@ def roc_curve(
     class_name
         Class against all others, if there are more than two classes. By default every class of a single classifier.
     ci_prob
-        Probability of the intervals.
+        Probability of the intervals; by default that of the results.
     readers
         Annotators to draw as points, with the columns ``sensitivity`` and ``specificity``.
     """
@@ -76,7 +76,7 @@ def roc_curve(
 
 
 def precision_recall_curve(
-    results: xr.Dataset, class_name: str | None = None, ci_prob: float = CI_PROB, *, ax: Axes | None = None
+    results: xr.Dataset, class_name: str | None = None, ci_prob: float | None = None, *, ax: Axes | None = None
 ) -> Axes:
     """Draw precision (positive predictive value) against recall (sensitivity) for every classifier.
 
@@ -93,7 +93,7 @@ def precision_recall_curve(
     return _square(ax, "lower left", class_name)
 
 
-def calibration_curve(results: xr.Dataset, ci_prob: float = CI_PROB, *, ax: Axes | None = None) -> Axes:
+def calibration_curve(results: xr.Dataset, ci_prob: float | None = None, *, ax: Axes | None = None) -> Axes:
     """Draw observed frequencies against predicted probabilities, in ten bins, for every classifier.
 
     Of two classes, the frequency of the positive one; of more, how often the most probable class is the true one. Above
@@ -105,7 +105,7 @@ def calibration_curve(results: xr.Dataset, ci_prob: float = CI_PROB, *, ax: Axes
     results
         Results of :func:`plausibly.evaluate` with the metric ``"calibration_curve"``, or the group ``"curves"``.
     ci_prob
-        Probability of the intervals.
+        Probability of the intervals; by default that of the results.
     """
     ax = new_axes(ax, 5.0, 5.0)
     ax.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=(0, (2, 3)), zorder=1)
@@ -124,7 +124,7 @@ def calibration_curve(results: xr.Dataset, ci_prob: float = CI_PROB, *, ax: Axes
 
 
 def decision_curve(
-    results: xr.Dataset, class_name: str | None = None, ci_prob: float = CI_PROB, *, ax: Axes | None = None
+    results: xr.Dataset, class_name: str | None = None, ci_prob: float | None = None, *, ax: Axes | None = None
 ) -> Axes:
     """Draw the net benefit of treating by each classifier against the threshold, beside treating all and none.
 
@@ -152,7 +152,7 @@ def decision_curve(
     return ax
 
 
-def _curves(results: xr.Dataset, metric: str, class_name: str | None, ci_prob: float) -> list[_Curve]:
+def _curves(results: xr.Dataset, metric: str, class_name: str | None, ci_prob: float | None) -> list[_Curve]:
     """Curves of the classifiers or, of a single one, of the classes."""
     variable = along_axes(results, metric)
     names = [str(name) for name in results["classifier"].values]
@@ -176,7 +176,7 @@ def _curves(results: xr.Dataset, metric: str, class_name: str | None, ci_prob: f
         ends = []
         for values in (results.get(f"{metric}_total"), variable):
             known = None if values is None or values.shape[-1] < 2 else values.sel(one).values
-            ends.append(None if known is None else intervals(known, ci_prob))
+            ends.append(None if known is None else intervals(known, width_of(results, ci_prob)))
         found.append(_Curve(name, place, mean_known(variable.sel(one).values), *ends))
     return found
 
@@ -278,7 +278,7 @@ def _with_others(
 
 
 def panel_curve(
-    results: xr.Dataset, limit: xr.Dataset | None = None, ci_prob: float = CI_PROB, *, ax: Axes | None = None
+    results: xr.Dataset, limit: xr.Dataset | None = None, ci_prob: float | None = None, *, ax: Axes | None = None
 ) -> Axes:
     """Draw how often each classifier, and a further expert, names the most frequent class of a panel, by its size.
 
@@ -294,14 +294,14 @@ def panel_curve(
         plausible class, which is the limit of very large panels. It is drawn at the right, with total intervals if
         there are replicates, else annotation intervals.
     ci_prob
-        Probability of the intervals.
+        Probability of the intervals; by default that of the results.
     """
     if not isinstance(results, xr.Dataset) or "panel_accuracy" not in results:
         raise ArgumentError(
             "results must be those of pb.evaluation.panels, but they have no panel_accuracy: compute them from the "
             "annotations and predictions."
         )
-    names, n = results["classifier"].values.tolist(), results["n"].values
+    names, n, ci_prob = results["classifier"].values.tolist(), results["n"].values, width_of(results, ci_prob)
     limits = None if limit is None else _limits(limit, names, ci_prob)
     ax = new_axes(ax)
     curves = [(name, results.sel(classifier=name), "panel_accuracy", colour(i)) for i, name in enumerate(names)]

@@ -35,7 +35,7 @@ def predictive_checks(checks: PredictiveCheck | Mapping[str, PredictiveCheck], *
     """Draw where the observed statistics lie among those of replicates, for one or several models.
 
     Each statistic that a model can reproduce has a row: the observed value in standard deviations of the replicates
-    from their mean, the replicates' 94 % interval as a band, and both values as text. An arrow at the edge means more
+    from their mean, the replicates' interval as a band, and both values as text. An arrow at the edge means more
     than six standard deviations.
 
     Parameters
@@ -85,7 +85,8 @@ def predictive_checks(checks: PredictiveCheck | Mapping[str, PredictiveCheck], *
     grid(ax, "x")
     ax.set(xlim=(-1.08 * _FARTHEST, 1.08 * _FARTHEST), ylim=(places[-1] + 0.6, -0.6))
     ax.set_xlabel(
-        "observed value, in standard deviations of replicates\n(their 94 % interval in grey; hollow if within it)"
+        "observed value, in standard deviations of replicates\n"
+        f"(their {100 * next(iter(named.values())).ci_prob:g} % interval in grey; hollow if within it)"
     )
     return ax
 
@@ -126,7 +127,7 @@ def _checked(check: PredictiveCheck) -> pd.DataFrame:
 def prior_sensitivity(result: Sensitivity, metric: str, model: str | None = None, *, ax: Axes | None = None) -> Axes:
     """Draw a metric under every choice, changed one at a time.
 
-    Each choice has a row, the baseline at the top, with a mark per classifier and the 94 % interval over draws. Dotted
+    Each choice has a row, the baseline at the top, with a mark per classifier and the interval over draws. Dotted
     lines extend the baselines.
 
     Parameters

@@ -74,7 +74,7 @@ def annotator_abilities(result: WeightedReliability, ci_prob: float = CI_PROB, *
 
 
 def annotator_reliabilities(
-    posterior: Posterior, ci_prob: float = 0.94, *, most: int = 40, ax: Axes | None = None
+    posterior: Posterior, ci_prob: float = CI_PROB, *, most: int = 40, ax: Axes | None = None
 ) -> Axes:
     """Draw the reliabilities of annotators with their intervals, the most reliable annotator at the top.
 

@@ -9,8 +9,9 @@ import pandas as pd
 from plausibly.aggregation.sweeps import Run, Sweep
 from plausibly.agreement.annotators import COMMON, group_sentences, severity_sentences
 from plausibly.app.plots import metric_by_group
-from plausibly.app.report.label_metrics import NEW_CASES, group_tables, plain_metrics, truths
+from plausibly.app.report.label_metrics import group_tables, new_cases, plain_metrics, truths
 from plausibly.app.report.tables import headline_metrics, intervals, lead
+from plausibly.base.bootstrap import width_in_words
 from plausibly.data.groups import TIMES
 from plausibly.evaluation import by_group
 from plausibly.evaluation.summaries import FEW
@@ -26,11 +27,11 @@ MOST_SHIFTS = 15
 
 _TRUE_CLASS = (
     "{} assumes one true class in every case. Accuracy is the share of an annotator's labels that are right, if "
-    "classes are as common as in these data. Intervals have a probability of 94 %."
+    "classes are as common as in these data. Intervals have a probability of {}."
 )
 _RATERS = (
     "Under {}, raters differ. Severity is by how much a rater would rate all cases higher (or, if negative, lower) "
-    "than the average of these raters. Intervals have a probability of 94 %."
+    "than the average of these raters. Intervals have a probability of {}."
 )
 _POPULATION = (
     "{} learns from all cases how common classes are, and pulls rare classes towards common ones. This improves "
@@ -51,9 +52,9 @@ def results_by_group(swept: Sweep) -> tuple[str, list[Any]]:
     table = by_group(run.results, metric)
     columns = list(dict.fromkeys(table["column"]))
     shown: list[Any] = [
-        f"{capitalised(words)} under {run.label}, with 94 % intervals. Groups of fewer than {FEW} cases are marked "
-        "(few): their intervals can be too narrow, so they are never named as the worst. Differences are relative to "
-        "the value on all cases."
+        f"{capitalised(words)} under {run.label}, with {width_in_words(run.results)} intervals. Groups of fewer than "
+        f"{FEW} cases are marked (few): their intervals can be too narrow, so they are never named as the worst. "
+        "Differences are relative to the value on all cases."
     ]
     if table["p_worst"].notna().any():
         shown.append({f"Worst group of each classifier by {words}": _worst(table)})
@@ -67,7 +68,7 @@ def results_by_group(swept: Sweep) -> tuple[str, list[Any]]:
             shown.append({f"{capitalised(words)} by {column}; hollow: few cases; dotted: all cases": drawn})
         shown.append(group_tables(run.results, column, [metric], f"{capitalised(words)} by {column}"))
         for results in grouped:
-            caption = f"By {column}, against {truth_in_words(labels[0].attrs)} [{NEW_CASES}]"
+            caption = f"By {column}, against {truth_in_words(labels[0].attrs)} [{new_cases(results)}]"
             shown.append(group_tables(results, column, plain_metrics(results), caption))
     single = [column for column in columns if TIMES not in column]
     return f"Results by {', '.join(single[:3])}{' and others' if len(single) > 3 else ''}", shown
@@ -101,13 +102,25 @@ def _of_run(run: Run) -> list[Any]:
     found: list[Any] = []
     if "annotators" in run.shared:
         table = run.shared["annotators"]
-        told = " ".join([_TRUE_CLASS.format(run.label), *group_sentences(table), run.attrs.get("err_together", "")])
+        told = " ".join(
+            [
+                _TRUE_CLASS.format(run.label, width_in_words(run.results)),
+                *group_sentences(table),
+                run.attrs.get("err_together", ""),
+            ]
+        )
         found += [told.strip(), {f"Accuracy of annotators, {run.label}": table}]
     if "confusions" in run.shared:
         found.append(_confusion(run.shared["confusions"], run.label))
     if "severities" in run.shared:
         table = run.shared["severities"]
-        told = " ".join([_RATERS.format(run.label), *severity_sentences(table), run.attrs.get("err_together", "")])
+        told = " ".join(
+            [
+                _RATERS.format(run.label, width_in_words(run.results)),
+                *severity_sentences(table),
+                run.attrs.get("err_together", ""),
+            ]
+        )
         found += [told.strip(), {f"Severity of raters, {run.label}": table}]
     if "shifts" in run.shared:
         caption = f"Classes that the population prior moves most, {run.model}"

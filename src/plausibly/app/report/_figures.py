@@ -22,6 +22,7 @@ from plausibly.app.report.tables import (
     sizes,
     with_headline,
 )
+from plausibly.base.bootstrap import width_in_words
 from plausibly.base.progress import Progress
 from plausibly.evaluation.freed import METRIC
 from plausibly.evaluation.truth import truth_in_words
@@ -36,8 +37,8 @@ _FEW_CLASSES = 6  # of which two confusion matrices stand side by side
 _MOST_CURVES = 7  # of classes in one figure
 _MOST_RUNS = 3  # whose chains are shown
 
-_NEW = "Bands and bars are 94 % intervals for new cases like these."
-_BANDS = "Light bands and bars are 94 % total intervals, for new cases like these; dark ones, for these cases."
+_NEW = "Bands and bars are {} intervals for new cases like these."
+_BANDS = "Light bands and bars are {} total intervals, for new cases like these; dark ones, for these cases."
 #: metrics that are curves, with a description of their figure and its caption
 _CURVES = {
     "roc_curve": (
@@ -111,7 +112,7 @@ def of_panels(panels: xr.Dataset, limit: xr.Dataset | None, classifiers: Sequenc
                 if limit is None
                 else "On the right: accuracy under the model, against what most experts would name. "
             )
-            + _NEW,
+            + _NEW.format(width_in_words(panels)),
         )
 
 
@@ -133,6 +134,7 @@ def of_labels(found: Sequence[xr.Dataset], readers: pd.DataFrame | None = None) 
         )
     positive = first.attrs.get("positive", "")
     bands = _BANDS if any(results.sizes["draw"] > 1 for results in found) else _NEW
+    bands = bands.format(width_in_words(first))
     for metric, (alt, caption) in _CURVES.items():
         if metric in first:
             draw = getattr(plots, metric)
@@ -201,7 +203,7 @@ def _ambiguity(swept: Sweep) -> Picture:
 
 
 def _by_reliability(swept: Sweep) -> Iterator[Picture]:
-    models = list(sampled(swept)) or list(swept.models)
+    models, width = list(sampled(swept)) or list(swept.models), width_in_words(lead(swept).results)
     table = swept.metrics
     main = headline_metrics(swept)
     for metric in main:
@@ -215,10 +217,10 @@ def _by_reliability(swept: Sweep) -> Iterator[Picture]:
             [("", partial(plots.metric_by_reliability, own, metric, one)) for one in models if one in {*own["model"]}],
             max(3.4, 1 + 0.2 * len(swept.classifiers)),
             f"{words} of each classifier by reliability",
-            f"{words} of each classifier: mean over draws, 94 % total interval for new cases like these (light band), "
-            "and interval for these cases (dark band). Hollow markers on the right are values at the point estimate, "
-            "which ignores uncertainty; their distance from the lines shows how much the value changes if one set of "
-            "plausibilities is taken as the truth.",
+            f"{words} of each classifier: mean over draws, {width} total interval for new cases like these (light "
+            "band), and interval for these cases (dark band). Hollow markers on the right are values at the point "
+            "estimate, which ignores uncertainty; their distance from the lines shows how much the value changes if "
+            "one set of plausibilities is taken as the truth.",
             limits=(low - margin, high + margin),
             wide=len(swept.classifiers) > MANY,
         )
@@ -269,8 +271,9 @@ def _by_draw(swept: Sweep) -> Iterator[Picture]:
             1.2 + 1.1 * _row(swept) * n,
             f"Histogram over draws of the {words} of each classifier",
             f"Every draw is one set of plausibilities that fits the annotations, and gives each classifier one value "
-            f"of the {words} on these cases (bars). The line below the bars shows the 94 % total interval, "
-            f"for new cases like these. Diamonds show the values at the point estimate.{overlap if n > 1 else ''}",
+            f"of the {words} on these cases (bars). The line below the bars shows the "
+            f"{width_in_words(runs[0].results)} total interval, for new cases like these. Diamonds show the values at "
+            f"the point estimate.{overlap if n > 1 else ''}",
         )
         if n < 2 or checks_failed(swept, "ceiling"):
             continue

@@ -36,6 +36,7 @@ from plausibly.app.report.tables import (
     strata_table,
 )
 from plausibly.app.screen import Screen
+from plausibly.base.bootstrap import width_in_words
 from plausibly.base.errors import ArgumentError
 from plausibly.base.names import many
 from plausibly.base.progress import Progress, logged
@@ -147,10 +148,18 @@ def sweep_page(
     by, grouped = results_by_group(swept)
     of_labels, class_by_class = of_classes(swept)
     chains = any(one.has_chains for one in swept.runs)
-    panels = [] if swept.panels is None else [{"Panels of n experts [94 % interval]": _panels(swept)}]
+    panels = (
+        []
+        if swept.panels is None
+        else [{f"Panels of n experts [{width_in_words(swept.panels)} interval]": _panels(swept)}]
+    )
     some = annotated_cases(swept.annotations)
     voted = f"; majority vote of the {swept.annotations.annotated.n_cases:,} cases with annotations" if some else ""
-    accuracy = {f"Accuracy with 94 % intervals{voted}": accuracy_table(swept)} if swept.classifiers else None
+    accuracy = (
+        {f"Accuracy with {width_in_words(lead(swept).results)} intervals{voted}": accuracy_table(swept)}
+        if swept.classifiers
+        else None
+    )
     classifiers, settings = many(len(swept.classifiers), "classifier"), many(len(swept.runs), "setting")
     return Page(
         "Classifiers under uncertain ground truth",

@@ -56,7 +56,7 @@ from plausibly.app.report.panels import (
 )
 from plausibly.app.report.tables import annotated_cases, checks_failed, headline, headline_metrics, lead
 from plausibly.app.screen import Screen, Table, over_groups
-from plausibly.base.bootstrap import CI_PROB
+from plausibly.base.bootstrap import width_in_words, width_of
 from plausibly.base.errors import PlausiblyError
 from plausibly.base.names import listed
 from plausibly.data.annotations import Annotations
@@ -74,7 +74,7 @@ from plausibly.posterior.says import assumption
 EXPERT = "another expert"
 _MOST = 4  # columns of numbers
 MOST_DRAWN = 12  #: classifiers of the figure, the best first
-_READ = f"Points with {100 * CI_PROB:g} % intervals for new cases like these; dashed, with a band: another expert"
+_READ = "Points with {:g} % intervals for new cases like these; dashed, with a band: another expert"
 _CLASS = {"what most experts would name": "the class that most experts would name"}  # as a class that is chosen
 
 
@@ -91,6 +91,7 @@ def of_metrics(results: xr.Dataset, metrics: Sequence[str], names: Sequence[str]
                 numbers,
                 share=False,
                 better=results[metric].attrs.get("better", "greater"),
+                ci_prob=width_of(results),
             )
         )
     return columns
@@ -142,7 +143,15 @@ def of_sweep(swept: Sweep, *, named: bool = False, metrics: Sequence[str] = ()) 
         else Number(*(row[f"{metric}_{column}"] for column in ("mean", "total_lower", "total_upper")))
         for name, row in rows.items()
     }
-    accuracy = [Column("accuracy" if metric == "top1_accuracy" else metric_name(metric), numbers)] if known else []
+    accuracy = (
+        [
+            Column(
+                "accuracy" if metric == "top1_accuracy" else metric_name(metric), numbers, ci_prob=width_of(run.results)
+            )
+        ]
+        if known
+        else []
+    )
     results = truths(swept)[0] if "withheld" in run.results.attrs and truths(swept) else run.results
     one_valued = [name for name in metrics if name in plain_metrics(results)]
     asked = of_metrics(results, one_valued[: _MOST - 1], names)
@@ -191,7 +200,7 @@ def of_sweep(swept: Sweep, *, named: bool = False, metrics: Sequence[str] = ()) 
 
 def _figures(columns: Sequence[Column], names: Sequence[str]) -> dict[str, Any]:
     """The figure of a table: its numbers with their intervals."""
-    return {_READ: partial(_draw, columns, names[:MOST_DRAWN])} if columns else {}
+    return {_READ.format(100 * columns[0].ci_prob): partial(_draw, columns, names[:MOST_DRAWN])} if columns else {}
 
 
 def _draw(columns: Sequence[Column], names: Sequence[str]) -> Any:
@@ -266,8 +275,8 @@ def notes_of(swept: Sweep, order: Sequence[str], metrics: Sequence[str] = ()) ->
         if "total_lower" in freed:
             ends = " to ".join(f"{100 * freed[f'total_{end}']:.1f}" for end in ("lower", "upper"))
             yield (
-                f"The {100 * CI_PROB:g} % interval of {freed['classifier']}'s accuracy is {ends} % if experts may "
-                "disagree in other ways than the model assumes."
+                f"The {width_in_words(run.results)} interval of {freed['classifier']}'s accuracy is {ends} % if "
+                "experts may disagree in other ways than the model assumes."
             )
     yield from groups_of(run.results)
     shown = tuple(f"{metric_name(name)} of " for name in metrics)
@@ -343,7 +352,7 @@ def of_labels(
     notes += [RESTS_ON if panels is not None else ""]
     title = f"Against {truth_in_words(results.attrs)}{over}"
     if any(not np.isnan(number.lower) for one in columns for number in one.numbers.values()):
-        title += f", with {100 * CI_PROB:g} % intervals for new cases like these"
+        title += f", with {width_in_words(results)} intervals for new cases like these"
     if "positive" in results.attrs:
         title += f"; positive: {results.attrs['positive']}{at_threshold(results) if operating_point(results) else ''}"
     table = table_of(columns, names, {}, title) if columns else None

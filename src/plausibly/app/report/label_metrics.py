@@ -14,7 +14,7 @@ from jaxtyping import Float
 from plausibly.aggregation.sweeps import Sweep
 from plausibly.app.report.page import Part
 from plausibly.app.report.tables import TOTAL, headline, intervals, lead, value_and_interval
-from plausibly.base.bootstrap import CI_PROB, interval
+from plausibly.base.bootstrap import interval, width_in_words, width_of
 from plausibly.evaluation import by_group, largest_confusions, summary
 from plausibly.evaluation.comparison import probability_better
 from plausibly.evaluation.metrics import ANSWERS
@@ -31,7 +31,6 @@ MOST_ROWS = 10  #: of metrics in one table for all classifiers
 MOST_COLUMNS = 7  #: metrics in a table of groups
 OF_TWO = "auroc", "sensitivity", "specificity", "ppv", "npv", "brier", "log_score", *ANSWERS
 _BY_CLASS = "sensitivity", "ppv", "f1"
-NEW_CASES = "94 % interval for new cases like these"  #: what brackets hold
 _ONE_EXPERT = (
     "What one expert would say needs no model: a case on which experts disagree counts for each class by the share of "
     "its labels, so that no classifier can be right in all of them."
@@ -55,11 +54,16 @@ def of_classes(swept: Sweep) -> tuple[str, list[Any]]:
     for results in found:
         under = "" if "truth" in results.attrs else f", under {lead(swept).label}"
         plain = results[[name for name in results if not OF_LISTS.match(str(name))]]
-        of_all += metric_tables(plain, f"Against {truth_in_words(results.attrs)}{under} [{NEW_CASES}]")
+        of_all += metric_tables(plain, f"Against {truth_in_words(results.attrs)}{under} [{new_cases(results)}]")
     of_all += [_ONE_EXPERT] if len(found) > 1 else []
-    as_many = f"94 % interval for {first['confusion'].attrs['n_cases']:,.0f} new cases like these"
+    as_many = f"{width_in_words(first)} interval for {first['confusion'].attrs['n_cases']:,.0f} new cases like these"
     shown = [*_introduction(swept, first), *of_all, *confusions(first, best, as_many, each_class=True)]
     return "Sensitivity, specificity and AUROC" if "positive" in first.attrs else "Which classes are confused?", shown
+
+
+def new_cases(results: xr.Dataset) -> str:
+    """What brackets hold."""
+    return f"{width_in_words(results)} interval for new cases like these"
 
 
 def confusions(results: xr.Dataset, names: Sequence[str], per_new_case: str, *, each_class: bool = False) -> list[Any]:
@@ -232,7 +236,7 @@ def two_by_two(results: xr.Dataset, name: str) -> pd.DataFrame:
     """Tabulate what a classifier names (rows) by what is true (columns)."""
     numbers, noise = _numbers(results, name)
     n_cases = results["confusion"].attrs["n_cases"]
-    expected = partial(_expected, n_cases=n_cases)
+    expected = partial(_expected, width_of(results), n_cases=n_cases)
     other, positive = results["true_class"].values.tolist()
     rows = []
     for named, label in ((1, positive), (0, other), (2, "no answer"))[: results.sizes["named_class"]]:
@@ -255,7 +259,7 @@ def matrix(results: xr.Dataset, name: str) -> pd.DataFrame:
 def _by_class(results: xr.Dataset, name: str) -> dict[str, pd.DataFrame]:
     """Tabulate the metrics of each class, the most frequent first."""
     numbers, noise = (of.sum(axis=1) for of in _numbers(results, name))
-    expected = partial(_expected, n_cases=results["confusion"].attrs["n_cases"])
+    expected = partial(_expected, width_of(results), n_cases=results["confusion"].attrs["n_cases"])
     table = summary(results.sel(classifier=[name])).set_index(["metric", "class"])
     classes = results["true_class"].values
     order = np.argsort(-numbers.mean(axis=-1), kind="stable")[:MOST_CLASSES]
@@ -263,7 +267,9 @@ def _by_class(results: xr.Dataset, name: str) -> dict[str, pd.DataFrame]:
     for metric in _BY_CLASS:
         shown[capitalised(metric_name(metric))] = intervals(table.loc[metric].loc[classes[order]], TOTAL)
     which = f", the {MOST_CLASSES} most frequent of {len(classes)} classes" if len(classes) > MOST_CLASSES else ""
-    return {f"{name}: by class, against {truth_in_words(results.attrs)}{which} [{NEW_CASES}]": pd.DataFrame(shown)}
+    return {
+        f"{name}: by class, against {truth_in_words(results.attrs)}{which} [{new_cases(results)}]": pd.DataFrame(shown)
+    }
 
 
 def _numbers(
@@ -275,18 +281,18 @@ def _numbers(
 
 
 def _expected(
-    draws: Float[np.ndarray, " draw"], noise: Float[np.ndarray, " replicate"], n_cases: float = np.inf
+    ci_prob: float, draws: Float[np.ndarray, " draw"], noise: Float[np.ndarray, " replicate"], n_cases: float = np.inf
 ) -> str:
     """Write a number of cases with its interval, which a constant has not, and which ends at the number of all.
 
     Examples
     --------
-    >>> _expected(np.array([3.0, 3.0]), np.array([2.0, 6.0]), 4).split()
+    >>> _expected(0.94, np.array([3.0, 3.0]), np.array([2.0, 6.0]), 4).split()
     ['3.0', '[2.1,', '3.9]']
-    >>> _expected(np.array([4.0]), np.array([4.0, 4.2]), 4)
+    >>> _expected(0.94, np.array([4.0]), np.array([4.0, 4.2]), 4)
     '4.0'
     """
-    lower, upper = interval(noise.clip(0, n_cases), CI_PROB) if len(noise) > 1 else (np.nan, np.nan)
+    lower, upper = interval(noise.clip(0, n_cases), ci_prob) if len(noise) > 1 else (np.nan, np.nan)
     if abs(upper - lower) < _ROUNDING:
         lower = upper = np.nan
     return value_and_interval(draws.mean(), lower, upper, digits=1)

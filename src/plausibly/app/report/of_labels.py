@@ -13,7 +13,6 @@ from plausibly.app import plots
 from plausibly.app.report.beside import Beside
 from plausibly.app.report.label_metrics import (
     MOST_CLASSIFIERS,
-    NEW_CASES,
     at_threshold,
     best_first,
     better,
@@ -21,10 +20,12 @@ from plausibly.app.report.label_metrics import (
     first_metrics,
     group_tables,
     metric_tables,
+    new_cases,
 )
 from plausibly.app.report.page import Page, Part, about, data_facts
 from plausibly.app.report.tables import panel_table, value_and_interval, with_experts
 from plausibly.app.screen import Screen
+from plausibly.base.bootstrap import width_in_words
 from plausibly.base.names import figures, listed
 from plausibly.base.progress import Progress
 from plausibly.data.annotations import Annotations
@@ -42,7 +43,6 @@ RESTS_ON = (
 )
 _IN_WORDS = 3  # metrics of the headline
 _CHANCE = 0.5  # AUROC of scores that say nothing
-_NEW = f"{NEW_CASES}, with new annotations"
 _HALVES = {"sensitivity": "specificity", "ppv": "npv"}  # metrics that are easily raised at the expense of another
 _SOURCES = (
     "Bayesian bootstrap over cases, or clusters of them: Rubin (1981), The Bayesian bootstrap, Annals of Statistics 9.",
@@ -192,7 +192,7 @@ def labels_page(
     from plausibly.app.report._figures import drawn, of_labels, of_panels
 
     best, truth = best_first(results), truth_in_words(results.attrs)
-    new = NEW_CASES if panels is None else _NEW
+    new = new_cases(results) + ("" if panels is None else ", with new annotations")
     shown = results.sel(classifier=best[:MOST_CLASSIFIERS])
     with Progress(progress) as bars:
         sketches = list(of_labels([shown], None if readers is None else readers.table))
@@ -238,4 +238,6 @@ def labels_page(
 
 
 def _panels(panels: xr.Dataset, best: Sequence[str]) -> Part:
-    return Part("All sizes of panels", {"Panels of n experts [94 % interval]": panel_table(panels, best)})
+    return Part(
+        "All sizes of panels", {f"Panels of n experts [{width_in_words(panels)} interval]": panel_table(panels, best)}
+    )

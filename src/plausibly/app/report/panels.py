@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from plausibly.base.bootstrap import CI_PROB, holding, interval
+from plausibly.base.bootstrap import CI_PROB, holding, interval, width_in_words, width_of
 from plausibly.base.names import probability_in_words
 from plausibly.evaluation.verdicts import SURE
 
@@ -32,6 +32,7 @@ class Column(NamedTuple):
     replicates: Mapping[str, np.ndarray] = {}
     share: bool = True
     better: Any = "greater"
+    ci_prob: float = CI_PROB
 
 
 def percent(number: Number, to: str = "–") -> str:
@@ -88,12 +89,13 @@ def _column(panels: xr.Dataset, metric: str, names: Sequence[str], heading: str,
     def number(of: xr.Dataset, variable: str) -> tuple[Number, np.ndarray]:
         mean = float(of[variable])
         drawn = of[f"{variable}_total"].values.ravel() if f"{variable}_total" in of else np.full(1, np.nan)
-        ends = (np.nan, np.nan) if np.isnan(drawn).any() else holding(mean, interval(drawn, CI_PROB))
+        ends = (np.nan, np.nan) if np.isnan(drawn).any() else holding(mean, interval(drawn, width_of(panels)))
         return Number(mean, *map(float, ends)), drawn
 
     found = {name: number(panels.sel(classifier=name), metric) for name in names}
     own = {name: values for name, (values, _) in found.items()}
-    return Column(heading, own, number(panels, expert)[0], {name: drawn for name, (_, drawn) in found.items()})
+    drawn = {name: of for name, (_, of) in found.items()}
+    return Column(heading, own, number(panels, expert)[0], drawn, ci_prob=width_of(panels))
 
 
 def behind(column: Column, first: str, second: str) -> tuple[Number, float]:
@@ -103,7 +105,7 @@ def behind(column: Column, first: str, second: str) -> tuple[Number, float]:
     between = drawn[0] - drawn[1]
     if np.isnan(between).any():
         return Number(apart), np.nan
-    ends = holding(apart, interval(between, CI_PROB))
+    ends = holding(apart, interval(between, column.ci_prob))
     return Number(apart, *map(float, ends)), float((between > 0).mean() + (between == 0).mean() / 2)
 
 
@@ -111,7 +113,7 @@ def about_panels(panels: xr.Dataset, columns: Sequence[Column]) -> str:
     """Say what intervals are for, and of which cases panels are."""
     n, of_all = (panels[name].attrs["n_cases"] for name in ("panel_accuracy", "expert_agreement"))
     few = f"; panels: of {n:,} of {of_all:,} cases" if n < of_all and len(columns) > 1 else ""
-    return f"{100 * CI_PROB:g} % intervals for new cases{few}"
+    return f"{width_in_words(panels)} intervals for new cases{few}"
 
 
 def agreement_sentence(

@@ -11,7 +11,7 @@ import xarray as xr
 
 from plausibly.aggregation.sweeps import STATISTICS, Run, Sweep
 from plausibly.aggregation.sweeps.runs import usual_position
-from plausibly.base.bootstrap import CI_PROB, holding, interval
+from plausibly.base.bootstrap import holding, interval, width_of
 from plausibly.data.annotations import Annotations
 from plausibly.evaluation.comparison import better_equal_worse
 from plausibly.evaluation.summaries import FEW
@@ -268,6 +268,6 @@ def with_experts(
         ends = np.full((2, len(values)), np.nan)
         if f"{variable}_total" in row:
             replicates = row[f"{variable}_total"].transpose("replicate", ...).values
-            ends = holding(values, interval(replicates.reshape(-1, len(values)), CI_PROB))
+            ends = holding(values, interval(replicates.reshape(-1, len(values)), width_of(panels)))
         shown[name] = [value_and_interval(*value) for value in zip(values, *ends, strict=True)]
     return shown

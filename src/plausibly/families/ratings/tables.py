@@ -9,7 +9,7 @@ import pandas as pd
 from jaxtyping import Float, Int
 
 from plausibly.base.arviz import Posterior, to_groups
-from plausibly.base.bootstrap import check_probability, median_and_ends, ranked
+from plausibly.base.bootstrap import CI_PROB, check_probability, median_and_ends, ranked
 from plausibly.base.errors import ArgumentError, show
 from plausibly.base.names import figures
 from plausibly.data.annotations import Scores
@@ -20,7 +20,7 @@ from plausibly.posterior import check_posterior, scores_of
 
 
 def severities(
-    posterior: Posterior, ci_prob: float = 0.94, *, against: str | None = None, groups: Any = None
+    posterior: Posterior, ci_prob: float = CI_PROB, *, against: str | None = None, groups: Any = None
 ) -> pd.DataFrame:
     """Tabulate how much higher or lower each rater rates than the others, in units of the ratings.
 
@@ -116,7 +116,7 @@ def severities(
 def mean_ratings(
     posterior: Posterior,
     by: str | Sequence[Any] | None = None,
-    ci_prob: float = 0.94,
+    ci_prob: float = CI_PROB,
     *,
     best: Literal["highest", "lowest"] = "highest",
 ) -> pd.DataFrame:

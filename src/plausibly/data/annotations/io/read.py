@@ -83,7 +83,7 @@ def read_annotations(
     choices
         What annotators chose from, as for :meth:`Annotations.from_rankings`.
     case, annotator, label, score, count
-        Column of a table with this role, if it is not found by its name. `count` is a column that says how often a row
+        Column of a table with this role, if it is not found by its name. The column `count` says how often a row
         is there: patterns of labels by the same annotators, or a class of a case.
     layout
         Name of the layout, such as ``"wide"``, ``"counts"`` or ``"alt-test"``, where two fit or none is recognised.
