@@ -75,6 +75,8 @@ class _Loaded(TyperGroup):
     """Commands that are imported when they are run."""
 
     def resolve_command(self, ctx, args):
+        if self.name not in WITHIN and args[0] not in self.commands and Path(args[0]).exists():
+            args = ["doctor", *args]  # which says what the files are for
         name, command, rest = super().resolve_command(ctx, args)
         elsewhere = self._elsewhere(name)
         COMMAND.set(elsewhere)

@@ -8,12 +8,14 @@ import typer
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import BAD_INPUT, example
 from plausibly.app.cli._output import complain, say
+from plausibly.app.cli._study import STORE, files_of, is_by_annotators
 from plausibly.app.doctor import doctor as look
 
 
 @example(
     """
     plausibly doctor annotations.csv A.csv B.csv classes.txt
+    plausibly doctor study/
     plausibly doctor ann=ann.jsonl bob=bob.jsonl
     plausibly doctor sheet.csv predictions.csv --layout wide --case Patient
     """
@@ -38,6 +40,7 @@ def doctor(
     its name says so (gold.csv, truth.csv), and else predictions. Options say how to read the first file. With --quiet,
     prints the first command only. The exit status is 2 if no file can be read, and 1 if there is no command for them.
     """
+    files = [one for path in files for one in (_within(path) or [path])]
     found = look(files, missing=reading.missing, **reading.roles, **reading.asked)
     unread = [one for one in found.files if one.role is None]
     if len(unread) == len(found.files):
@@ -48,3 +51,9 @@ def doctor(
         say(line)
     if not found.commands:
         raise typer.Exit(1)
+
+
+def _within(path: Path) -> list[Path]:
+    """Files of a folder; none of a posterior, and of annotations that are a folder."""
+    files = files_of(path) if path.is_dir() and path.suffix != STORE else []
+    return [] if files and is_by_annotators(look(files).files) else files

@@ -144,6 +144,9 @@ def evaluate(
     where it stopped. A posterior that an earlier run left in the other format (.nc or .zarr) is removed. Results of
     other data in FOLDER are refused without --fresh, and files of other commands renamed.
 
+    ANNOTATIONS may be a folder: its files are then taken for annotations, predictions by classifier, gold labels,
+    classes and risks, as plausibly doctor sees them, and the first line says so.
+
     With --require, requirements.csv and the last lines say how probably each classifier meets each requirement, under
     every run that takes as much for evidence as the first one. Exit status: 0, or 3 if a requirement is not met, 2
     after bad input, 1 under --strict.
@@ -157,6 +160,7 @@ def evaluate(
         other one for comparison.
     """
     suffix = f".{format}"
+    data, asked = _of_folder(data, models, asked, quiet=quiet)
     if asked.truth != "most-plausible":
         of_models: dict[str, Any] = {"--model": models.model, "--annotations-only": models.annotations_only}
         if "expected_cost" not in (asked.metrics or ""):
@@ -176,6 +180,28 @@ def evaluate(
     given: dict[str, Any] = {"read": read, "folder": folder, "dask": dask, "suffix": suffix}
     swept, judged = run(data, models, settings, asked, **given, quick=quick, quiet=quiet)
     finish(swept, judged, out, quiet=quiet, strict=strict, suffix=suffix, reported=not quick, named=bool(models.model))
+
+
+def _of_folder(
+    data: options.EvaluatedData, models: ModelChoice, asked: options.MetricOptions, *, quiet: bool
+) -> tuple[options.EvaluatedData, options.MetricOptions]:
+    """Take the files of a folder for what they are; options that are given prevail."""
+    folder = data.annotations
+    if not (isinstance(folder, Path) and folder.is_dir()):
+        return data, asked
+    from plausibly.app.cli._study import read_study
+
+    given = [name for name in ("classes", "risks", "predictions") if getattr(data, name) is not None]
+    given += ["risks"] if asked.truth != "most-plausible" else []  # which only a model knows
+    modelled = asked.truth != "most-plausible" or models.model or models.one_truth
+    study = read_study(folder, [*given, *(["gold"] if modelled or asked.gold is not None else [])])
+    if study is None:
+        return data, asked
+    if not quiet:
+        say(study.told)
+    found = {name: value for name in ("classes", "risks", "predictions") if (value := getattr(study, name))}
+    data = replace(data, annotations=[str(study.annotations)], **found)
+    return data, asked if study.gold is None else replace(asked, gold=study.gold)
 
 
 @kept_on_disk()

@@ -156,7 +156,7 @@ def doctor(
         fix = f" If each is by one annotator, name them: plausibly doctor {words}" if len(alone) > 1 else ""
         problems.append(f"{main.path} {shared_with}, and is looked at alone.{fix}")
         proposals += propose(Together(main))
-    classifiers = _named([one for one in files if one.role == "predictions"])
+    classifiers = named_by_file([one for one in files if one.role == "predictions"])
     for posterior in (one for one in files if one.role == "posterior"):
         proposals += of_posterior(posterior, classifiers)
     cautions = [f"{one.path}: {told}" for one in mains for told in _cautions(one)]
@@ -232,7 +232,7 @@ def _together(main: Looked, files: Iterable[Looked], classes: Looked | None) -> 
         told = unfit_gold(one, main)
         problems += [] if told is None else [told]
         gold = one if told is None else None
-    return Together(main, _named(fitting), gold, classes, risks, groups), problems
+    return Together(main, named_by_file(fitting), gold, classes, risks, groups), problems
 
 
 def _size(one: Looked) -> tuple[bool, bool, int]:
@@ -244,7 +244,7 @@ def _size(one: Looked) -> tuple[bool, bool, int]:
     return not one.of_tool, "annotator" in one.columns.values(), 0 if rows is None else len(rows)
 
 
-def _named(files: Iterable[Looked]) -> dict[str, Looked]:
+def named_by_file(files: Iterable[Looked]) -> dict[str, Looked]:
     """Name classifiers by their files."""
     found: dict[str, Looked] = {}
     for one in files:
