@@ -45,6 +45,7 @@ def test_what_cases_share_is_shown_once_for_each_model():
         label="skene",
         model="skene",
         attrs={},
+        results=xr.Dataset(),
         shared={"annotators": pd.DataFrame({"annotator": ["ann"]}), "confusions": confusions},
     )
     population = [

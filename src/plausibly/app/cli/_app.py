@@ -47,8 +47,6 @@ def load_command(name: str) -> Any:
     from plausibly.app.cli._options import SHARED
 
     if name in WITHIN:
-        from plausibly.app.cli._models import models
-
         group = typer.Typer(cls=_Loaded, no_args_is_help=True, add_completion=False, **_LOOK)
         group.callback()(models)
         for within in WITHIN[name]:
@@ -66,7 +64,8 @@ def load_command(name: str) -> Any:
 def read_summary(name: str) -> str:
     """Read the first paragraph of a command's help from its source, because importing it would take a second."""
     function = "models" if name in WITHIN else name.replace("-", "_")
-    source = Path(__file__).with_name(f"_{function}.py").read_text(encoding="utf-8")
+    path = Path(__file__) if name in WITHIN else Path(__file__).with_name(f"_{function}.py")
+    source = path.read_text(encoding="utf-8")
     (found,) = (node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef) and node.name == function)
     return " ".join((ast.get_docstring(found) or "").split("\n\n")[0].split())
 
@@ -135,6 +134,18 @@ def example(text: str) -> Callable[[Callable], Callable]:
         return command
 
     return add
+
+
+@example(
+    """
+    plausibly models compare annotations.json --model plackett-luce@1,3,10 --model prirn
+    plausibly models check results/posterior-prirn-30.nc
+    plausibly models priors annotations.json --model plackett-luce@3
+    plausibly models new prirn mine.py
+    """
+)
+def models() -> None:
+    """Compare and check aggregation models, try other priors, and start a model of your own."""
 
 
 def _version(wanted: bool) -> None:
