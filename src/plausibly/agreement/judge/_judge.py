@@ -180,8 +180,7 @@ def judge(
     distance, tolerance
         Distance between two labels for questions 1 and 2, see :func:`alternative_annotator_test`.
     epsilon
-        Cost-benefit parameter ε of the alternative annotator test: 0.2 if the annotators are experts, 0.15 if they are
-        skilled, 0.1 if they are crowd workers.
+        Cost-benefit parameter ε of the alternative annotator test: 0.2 for experts, 0.15 if skilled, 0.1 for crowds.
     fdr
         False discovery rate of the alternative annotator test, see :func:`alternative_annotator_test`.
     margin
