@@ -315,7 +315,7 @@ def test_the_command_that_demo_prints_repeats_it(tmp_path, monkeypatch):
     assert {path.name: path.read_bytes() for path in (tmp_path / "a folder").glob("[!.]*")} == kept
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, *{*HIDDEN} - {"model"}])
+@pytest.mark.parametrize("command", [*COMMANDS, *sorted({*HIDDEN} - {"model"})])
 def test_help_shows_a_worked_example_and_at_most_30_options(command):
     shown = succeed(command, "--help").stdout
     within = next((f"models {one}" for one, other in WITHIN["models"].items() if other == command), command)
