@@ -51,7 +51,8 @@ def evaluated(data, given, no_figures, tmp_path_factory):
 def test_evaluate_writes_and_prints_the_tables_of_the_library(evaluated, data):
     _, out, _ = evaluated
     posteriors = {"posterior-prirn-10.nc", "posterior-prirn-30.5.nc", "posterior-irn.nc"}
-    assert {path.name for path in out.glob("[!.]*")} == {"metrics.csv", "certainty.csv", "report.html"} | posteriors
+    tables = {"metrics.csv", "certainty.csv", "differences.csv", "rankings.csv"}
+    assert {path.name for path in out.glob("[!.]*")} == {*tables, "report.html"} | posteriors
     annotations = pb.read_annotations(data / "annotations.json")
     scores = {name: data / f"predictions-{name}.csv" for name in "AB"}
     models = {"prirn": (10, 30.5), "irn": None}
@@ -67,6 +68,15 @@ def test_evaluate_writes_and_prints_the_tables_of_the_library(evaluated, data):
     for name in ("case", "model", "converged"):
         assert certainty[name].tolist() == swept.certainty[name].tolist()
     np.testing.assert_allclose(certainty["annotation_certainty_1"], swept.certainty["annotation_certainty_1"], 1e-6)
+    rankings, differences = (pd.read_csv(out / f"{name}.csv") for name in ("rankings", "differences"))
+    expected = swept.rankings("top1_accuracy").assign(metric="top1_accuracy")
+    assert rankings["ranking"].tolist() == expected["ranking"].tolist()
+    assert rankings["metric"].unique() == ["top1_accuracy"]
+    of_runs = [pb.comparison.differences(run.results, "top1_accuracy") for run in swept.runs]
+    np.testing.assert_allclose(differences["mean"], [float(one["mean"].iloc[0]) for one in of_runs])
+    assert differences[["classifier", "versus", "model"]].values.tolist() == [
+        ["A", "B", run.model] for run in swept.runs
+    ]
     posterior = pb.load(out / "posterior-prirn-30.5.nc")
     assert posterior.attrs["reliability"] == 30.5
     assert posterior["posterior"]["plausibility"].sizes["draw"] == 20

@@ -1,6 +1,6 @@
 """``plausibly evaluate``: annotations and predictions in; tables, posteriors and a report out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -53,6 +53,7 @@ from plausibly.data.annotations.usual_models import (
 from plausibly.data.audit import audit, serious
 from plausibly.data.rounds import tell
 from plausibly.evaluation.checks import check_fresh
+from plausibly.evaluation.comparison import differences
 from plausibly.posterior import opened
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
 OF_MODELS = "ties", "mode", "unranked", "concentration"  #: options after which models are as published
 OF_SAMPLES = "prior_kappa", "prior", "draws", "chains", "warmup", "k"  #: further options that only models have
 METRICS, CERTAINTY, GROUPS, REPORT = "metrics.csv", "certainty.csv", "groups.csv", "report.html"
+DIFFERENCES, RANKINGS = "differences.csv", "rankings.csv"
 ALPHA, SPLITS = 0.1, 20  #: of the sets in the report
 LEAST, MOST = 40, 2**24  #: cases, and scores of a classifier, between which sets are measured
 _KEPT = 6  # lines for what was read and written, and for the order under other models
@@ -124,7 +126,9 @@ def evaluate(
     changes, and draws the report; standard deviations, point estimates and other models are there.
 
     Writes report.html, metrics.csv (one row per classifier, model, reliability and metric), certainty.csv (one row per
-    case, model and reliability), and posterior-….nc for each model and reliability. Models that assume one true class
+    case, model and reliability), and posterior-….nc for each model and reliability; of several classifiers,
+    differences.csv (which is better, by how much and how probably) and, under several models or reliabilities,
+    rankings.csv (where the ranking changes). Models that assume one true class
     add annotators.csv and confusions.csv, ratings by raters who differ severities.csv and mean_ratings.csv; population
     priors add shifts.csv; --by adds groups.csv (every metric by group of cases), and metrics that are curves or
     confusion matrices add curves.csv and confusion.csv. A metric that has a value for every class has a row for each.
@@ -315,6 +319,8 @@ def run(
         speaker(quiet)(f"Curves and confusion matrices are in {' and '.join(curves)}")
     if quick:
         return swept, judged
+    for name, table in _compared(swept):
+        files.write(name, table)
     from plausibly.app.report import report  # and what only it needs
 
     speaker(quiet)("Writing the report")
@@ -329,6 +335,17 @@ def run(
         )
         report(swept, out / REPORT, sources, **linked, conformal=sets.result, plan=further.result, progress=not quiet)
     return swept, judged
+
+
+def _compared(swept: Sweep) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Differences of several classifiers in each run, by the first metric of the report; rankings in several runs."""
+    if len(swept.classifiers) < 2:
+        return
+    metric = headline_metrics(swept)[0]
+    for run in (run for run in swept.runs if metric in run.results):
+        yield DIFFERENCES, differences(run.results, metric).assign(metric=metric, **run.names)
+    if len(swept.runs) > 1:
+        yield RANKINGS, swept.rankings(metric).assign(metric=metric)
 
 
 def screen_of(swept: Sweep, chosen: str | None, asked: options.MetricOptions, *, named: bool) -> Screen:
@@ -443,11 +460,13 @@ def finish(
 ) -> None:
     """Print what was written, the verdict and whether requirements are met, and exit with the matching status."""
     if not quiet:
+        n = len(swept.runs)
         shared = dict.fromkeys(name for run in swept.runs for name in run.shared)
         groups = [GROUPS] if "group" in swept.runs[0].results.coords else []
-        names = (METRICS, CERTAINTY, *groups, *shared, *([REQUIREMENTS] if len(judged) else ()))
+        several = reported and len(swept.classifiers) > 1
+        compared = (DIFFERENCES, RANKINGS)[: several + (several and n > 1)]
+        names = (METRICS, CERTAINTY, *groups, *shared, *([REQUIREMENTS] if len(judged) else ()), *compared)
         tables = [str(Path(name).with_suffix(suffix)) for name in names]
-        n = len(swept.runs)
         written = ", ".join((*tables, f"{n} posterior{'s' if n > 1 else ''}", *([REPORT] * reported)))
         say(f"Wrote {written} to {out}")
     where = "" if swept.converged else f" {(out / CERTAINTY).with_suffix(suffix)} lists all of them."

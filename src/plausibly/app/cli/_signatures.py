@@ -90,7 +90,8 @@ def spread(command: Callable[..., None], shared: str) -> Callable[..., None]:
             if given[name] is None:
                 del given[name]  # so that the function has its own default
             elif "," in metavar:
-                given[name] = [text.strip() for text in given[name].split(",") if text.strip()]
+                texts = [text.strip() for text in given[name].split(",")]
+                given[name] = [text for text in texts if text] or texts[:1]  # one of blanks stands for blank cells
         for name, options in classes.items():
             given[name] = options(**{field.name: given.pop(field.name) for field in fields(options) if field.init})
         command(**given)
@@ -111,7 +112,7 @@ class Shortened(TyperCommand):
 
     def format_help(self, ctx, formatter):
         names = [one.name for one in self.params]
-        rest = self.params[names.index(EVERY) + 1 :] if EVERY in names and EVERY not in ctx.meta else []
+        rest: list[Any] = self.params[names.index(EVERY) + 1 :] if EVERY in names and EVERY not in ctx.meta else []
         for one in rest:
             one.hidden = one.param_type_name == "option"
         super().format_help(ctx, formatter)
