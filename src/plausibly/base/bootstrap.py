@@ -184,12 +184,12 @@ def ranked(draws: Float[np.ndarray, "draw thing"], ci_prob: float) -> dict[str, 
 
 
 def interval_of_known(
-    values: Float[np.ndarray, "replicate quantity"], ci_prob: float
-) -> tuple[Float[np.ndarray, " quantity"], Float[np.ndarray, " quantity"]]:
+    values: Float[np.ndarray, " replicate *shape"], ci_prob: float, axis: int = 0
+) -> Float[np.ndarray, " 2 *shape"]:
     """Lower and upper ends of the intervals of quantities, from the replicates in which each of them is not NaN."""
-    ends = [interval(column[~np.isnan(column)], ci_prob) for column in np.transpose(values)]
-    lower, upper = np.array(ends, float).reshape(-1, 2).T
-    return lower, upper
+    values = np.moveaxis(values, axis, -1)
+    ends = [interval(own[~np.isnan(own)], ci_prob) for own in values.reshape(-1, values.shape[-1])]
+    return np.moveaxis(np.array(ends, float).reshape(*values.shape[:-1], 2), -1, 0)
 
 
 def quantile(values: Float[np.ndarray, " replicate *shape"], q: float) -> Float[np.ndarray, "*shape"]:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from plausibly.base.bootstrap import holding, interval, width_of
+from plausibly.base.bootstrap import holding, interval_of_known, width_of
 from plausibly.base.errors import ArgumentError
 
 _PLAIN = {"classifier", "class_name", "draw", "group"}  # dimensions of metrics with one value
@@ -49,7 +49,7 @@ def curve_points(results: xr.Dataset, metric: str, ci_prob: float | None = None)
     for prefix, name in (("", metric), ("total_", f"{metric}_total")):
         ends = [np.nan, np.nan]
         if name in results:
-            ends = holding(mean_known(variable.values), intervals(results[name].values, ci_prob))
+            ends = holding(mean_known(variable.values), interval_of_known(results[name].values, ci_prob, -1))
         table[f"{prefix}lower"], table[f"{prefix}upper"] = (np.ravel(end) if np.ndim(end) else end for end in ends)
     return table
 
@@ -101,7 +101,7 @@ def largest_confusions(results: xr.Dataset, n: int = 5, ci_prob: float | None = 
             true, named = np.unravel_index(pair, wrong.shape)
             if wrong[true, named] > 0:
                 of_true = wrong[true, named] / shares[true].sum()
-                lower, upper = intervals(noise.values[at, true, named] * n_cases, ci_prob)
+                lower, upper = interval_of_known(noise.values[at, true, named] * n_cases, ci_prob)
                 pairs = str(classes[true]), str(classes[named]), float(wrong[true, named] * n_cases)
                 rows.append((str(classifier), *pairs, float(lower), float(upper), float(of_true)))
     columns = ["classifier", "true_class", "named_class", "cases", "lower", "upper", "share_of_true"]
@@ -124,10 +124,3 @@ def mean_known(values: np.ndarray) -> np.ndarray:
     known = ~np.isnan(values)
     with np.errstate(invalid="ignore"):  # undefined in all
         return np.where(known, values, 0).sum(axis=-1) / known.sum(axis=-1)
-
-
-def intervals(values: np.ndarray, ci_prob: float) -> np.ndarray:
-    """Interval (end, ...) of the defined values along the last axis."""
-    flat = values.reshape(-1, values.shape[-1])
-    ends = [interval(one[~np.isnan(one)], ci_prob) for one in flat]
-    return np.moveaxis(np.array(ends, float).reshape(*values.shape[:-1], 2), -1, 0)

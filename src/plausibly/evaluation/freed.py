@@ -30,6 +30,7 @@ def freed_shape(
     predictions: Mapping[str, Any],
     *,
     break_ties: Literal["order", "random"] = "order",
+    ci_prob: float = CI_PROB,
     seed: int = 0,
 ) -> pd.DataFrame:
     r"""Say between which values accuracies lie if the assumed shape of disagreement is freed.
@@ -52,13 +53,15 @@ def freed_shape(
         knows.
     break_ties
         How to break ties between a classifier's scores, see :func:`plausibly.evaluate`.
+    ci_prob
+        Probability of the intervals.
     seed
         Random seed.
 
     Returns
     -------
     pandas.DataFrame
-        One row per classifier that the posterior knows: ``mean``, ``lower`` and ``upper`` of its top-1 accuracy (94 %
+        One row per classifier that the posterior knows: ``mean``, ``lower`` and ``upper`` of its top-1 accuracy (its
         annotation interval, between 0 and 1); ``freed_mean``, ``freed_lower`` and ``freed_upper`` with the shape freed;
         ``union_lower`` and ``union_upper``, which contain both intervals; and ``meaning``, a sentence.
 
@@ -104,7 +107,7 @@ def freed_shape(
             f"{', '.join(named)}: pass those that were passed to pb.aggregate."
         )
     own = {name: named[name] for name in known}
-    options: dict[str, Any] = {"break_ties": break_ties, "seed": seed}
+    options: dict[str, Any] = {"break_ties": break_ties, "ci_prob": ci_prob, "seed": seed}
     results = evaluate(posterior, own, metrics=METRIC, sizes=1, replicates=0, progress=False, **options)
     kappa = json.loads(attrs["arguments"]).get("prior_kappa")
     return freed_table(results, freed_shifts(annotations, own, **options, kappa=kappa))

@@ -9,9 +9,9 @@ import pandas as pd
 import xarray as xr
 from jaxtyping import Bool, Float
 
-from plausibly.base.bootstrap import holding, interval, width_of
+from plausibly.base.bootstrap import holding, interval, interval_of_known, width_of
 from plausibly.base.errors import ArgumentError
-from plausibly.evaluation.curves import intervals, mean_known
+from plausibly.evaluation.curves import mean_known
 
 DIMS = ("classifier", "draw"), ("classifier", "class_name", "draw")
 
@@ -142,9 +142,9 @@ def by_group(results: xr.Dataset, metric: str = "top1_accuracy", ci_prob: float 
     values, whole = results[variable].values, results[variable.removesuffix(SUFFIX)].values
     columns, few = results["group_column"].values, few_cases(results, metric)
     mean = mean_known(results[metric + SUFFIX].values)
-    lower, upper = holding(mean, intervals(values, ci_prob))
+    lower, upper = holding(mean, interval_of_known(values, ci_prob, -1))
     difference = mean - mean_known(results[metric].values)
-    difference_lower, difference_upper = holding(difference, intervals(values - whole, ci_prob))
+    difference_lower, difference_upper = holding(difference, interval_of_known(values - whole, ci_prob, -1))
     good, worst = goodness(values, results[metric].attrs), np.empty(mean.shape)
     for at in (np.flatnonzero(columns == column) for column in np.unique(columns)):
         for place in range(mean.shape[1]):

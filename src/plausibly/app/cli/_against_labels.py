@@ -158,7 +158,7 @@ def against_labels(
         of_panels.attrs["ci_prob"] = settings.ci_prob
 
     beside = asked.gold is not None and data.files and weights is None
-    readers = readers_beside(annotated, gold, results.attrs.get("positive")) if beside else None
+    readers = readers_beside(annotated, gold, results.attrs.get("positive"), settings.ci_prob) if beside else None
     named = "gold" if asked.gold is not None else {"panel": f"panel of {asked.n_experts}"}.get(asked.truth, asked.truth)
     model = {"model": named, "reliability": np.nan}
     files = TablesInParts(out, suffix)

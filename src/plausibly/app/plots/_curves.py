@@ -10,11 +10,11 @@ from jaxtyping import Float, Int
 from matplotlib.axes import Axes
 
 from plausibly.app.plots.style import COLOURS, GREY, colour, grid, marker, matrix_axes, name_ends, new_axes, plain
-from plausibly.base.bootstrap import interval, width_of
+from plausibly.base.bootstrap import interval, interval_of_known, width_of
 from plausibly.base.errors import ArgumentError
 from plausibly.base.names import many
 from plausibly.evaluation.comparison import metric_by_draw
-from plausibly.evaluation.curves import along_axes, intervals, mean_known
+from plausibly.evaluation.curves import along_axes, mean_known
 
 _ALPHA = 0.13, 0.25  # of total and annotation intervals
 _MOST = 12  # classes of a confusion matrix
@@ -176,7 +176,7 @@ def _curves(results: xr.Dataset, metric: str, class_name: str | None, ci_prob: f
         ends = []
         for values in (results.get(f"{metric}_total"), variable):
             known = None if values is None or values.shape[-1] < 2 else values.sel(one).values
-            ends.append(None if known is None else intervals(known, width_of(results, ci_prob)))
+            ends.append(None if known is None else interval_of_known(known, width_of(results, ci_prob), -1))
         found.append(_Curve(name, place, mean_known(variable.sel(one).values), *ends))
     return found
 

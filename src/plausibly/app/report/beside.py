@@ -1,6 +1,6 @@
 """Annotators as readers, beside classifiers that are evaluated against gold labels."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -22,14 +22,12 @@ class Beside(NamedTuple):
     sentence: str
 
 
-def readers_beside(annotations: Annotations, gold: Gold, positive: str | None) -> Beside | None:
+def readers_beside(annotations: Annotations, gold: Gold, positive: str | None, ci_prob: float) -> Beside | None:
     """Measure annotators against gold labels; None if they have no names, are fewer than two, or rank classes."""
     try:
         names = _METRICS if positive is not None else _METRICS[:1]
-        found = {
-            name: agreement.reader_study(annotations, gold=gold, metric=name, positive=positive, replicates=_REPLICATES)
-            for name in names
-        }
+        asked: dict[str, Any] = {"positive": positive, "ci_prob": ci_prob, "replicates": _REPLICATES}
+        found = {name: agreement.reader_study(annotations, gold=gold, metric=name, **asked) for name in names}
     except PlausiblyError:
         return None
     table = next(iter(found.values())).by_reader.drop(columns=["kind", "auroc"], errors="ignore")
