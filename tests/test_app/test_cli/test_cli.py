@@ -258,7 +258,7 @@ def test_aggregate_infers_reliability(tmp_path):
     words = ["aggregate", tmp_path / "annotations.csv", "--draws", 4, "--chains", 1, "--warmup", 0]
     out = tmp_path / "p.nc"
     result = succeed(*words, "--infer-reliability", "annotator", "--out", out)
-    assert re.search(r"Reliability \d+\.\d\d, between \d+\.\d\d and \d+\.\d\d with 90 % probability", result.output)
+    assert re.search(r"Reliability \d+\.\d\d, between \d+\.\d\d and \d+\.\d\d with 94 % probability", result.output)
     assert re.search(r"annotator +annotations +reliability +lower +upper +shrinkage", result.output)
     assert pb.load(out)["posterior"]["annotator_reliability"].sizes["annotator"] == 4
 
