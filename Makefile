@@ -11,7 +11,7 @@ MINUTES ?= 10
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-all style lint validate bench fuzz notebooks docs picture site release clean
+.PHONY: help demo test test-slow test-all style lint validate bench fuzz notebooks docs site release clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,10 +56,6 @@ docs: $(VENV)/.dev ## build the site into build/docs, notebooks executed
 	$(BIN)/python docs/_notebooks.py
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 	@echo "Open build/docs/index.html"
-
-picture: demo ## draw the README's picture of the report (needs Chromium)
-	chromium --headless --no-sandbox --hide-scrollbars --window-size=1000,820 --screenshot=docs/_static/report.png \
-		file://$(CURDIR)/results/demo/report.html
 
 # The wheel, unpacked. Built from an sdist, since setuptools would copy leftovers in build/ into the wheel.
 site: $(VENV)/.dev

@@ -103,6 +103,20 @@ def test_commands_on_the_page_about_own_data_say_what_it_says(tmp_path, monkeypa
                 assert line in printed, command
 
 
+def test_the_release_decision_of_the_readme_is_that_of_its_python(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    namespace = {"__name__": "example"}
+    exec(DOCUMENTS["README.md"][0][0], namespace)
+    pb.write_annotations(namespace["annotations"], "labels.csv")
+    for name, values in namespace["predictions"].items():
+        pd.DataFrame({"case": namespace["annotations"].cases, "malignant": values}).to_csv(f"{name}.csv", index=False)
+    (((command,), said),) = consoles_in((ROOT / "README.md").read_text(encoding="utf-8"))
+    result = CliRunner().invoke(app, shlex.split(command))
+    assert result.exit_code == 0, result.output
+    assert " ".join(result.output.split()).endswith(said[-1])
+    assert CliRunner().invoke(app, shlex.split(command.replace(">=0.8", ">=0.9"))).exit_code == 3
+
+
 @pytest.mark.slow
 def test_the_command_of_the_readme_gives_metrics_by_hospital(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -129,13 +129,14 @@ def test_the_sentence():
     flags = ["copies c", NO_BETTER, NO_BETTER, NO_BETTER, TOO_FEW]
     said = annotators_in_words(table.assign(flag=flags))
     assert said == (
-        "Of 5 annotators, 4 need a look: a copies c, b agrees with the others no better than chance, c agrees with the "
-        "others no better than chance and 1 more. 1 has too few labels to tell."
+        "4 of 5 annotators need a look: a copies c, b and c agree with the others no better than chance and 1 more. "
+        "1 has too few labels to tell."
     )
-    assert "none is flagged; a agrees least with the others (0.10 beyond chance; median 0.30)" in annotators_in_words(
-        table.assign(flag="")
+    assert (
+        "Nothing is odd about 5 annotators; a agrees least with the others (0.10 beyond chance; median 0.30)"
+        in annotators_in_words(table.assign(flag=""))
     )
-    assert "none can be judged" in annotators_in_words(table.assign(flag=TOO_FEW))
+    assert "None of 5 annotators can be judged" in annotators_in_words(table.assign(flag=TOO_FEW))
 
 
 def yes_or_no(seed, bias, n=80, people=5):

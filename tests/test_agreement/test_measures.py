@@ -98,6 +98,6 @@ def test_pathologies_are_named():
     (sentence,) = pathologies(np.array([0.0, 0.5, 1.0]), np.array([4.0, 2, 4]), np.array([0.0, 1, 9]))
     assert "40 % of the observed distances are the greatest" in sentence
     (sentence,) = pathologies(np.array([0.0, 0.5, 1.0]), np.array([9.0, 2, 0]), np.array([3.0, 1, 6]))
-    assert "30 % of the expected distances are tied at the smallest" in sentence
+    assert "30 % of labels of different cases are as close as can be" in sentence
     (sentence,) = pathologies(np.array([0.0, 1.0]), np.array([1.0, 1]), np.array([3.0, 0]))
     assert "never differ" in sentence

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LINES, WIDTH = 25, 80  #: of a screen, and of one that is no terminal
-_NOTES = 4
+_NOTES = 3
 _FEWEST, _LEAST = 4, 6  # rows of a table, and characters of a name
 _LONGEST = 60  # characters of a word in a sentence, so that options stay whole
 _GAP = "  "

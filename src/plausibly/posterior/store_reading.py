@@ -1,6 +1,7 @@
 """Reading of the Zarr folder of a posterior: whether it is whole, and what it holds, nothing read but coordinates."""
 
 import json
+import re
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,6 +23,7 @@ CHAINS = "chains"  #: of what cases share, see :mod:`plausibly.posterior._store`
 SITES = "sites"  #: attribute of their group: which arrays are variables of the posterior
 FINGERPRINT = "fingerprint"  #: attribute, as JSON
 COMPLETE = "complete"  #: which shards are; written last when a store is laid out
+_CHECKSUM = re.compile(r"[0-9a-f]{16,}")
 COUNTED = ("converged", "exact")  #: attributes that say how many of a shard's cases
 
 
@@ -130,9 +132,18 @@ def difference(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
     --------
     >>> difference({"seed": 0, "numpy": "2.3"}, {"seed": 1, "numpy": "2.3"})
     'seed was 0 and is 1'
+    >>> difference({"source": "0123456789abcdef"}, {"source": "fedcba9876543210"})
+    'the source code of plausibly changed'
     """
     names = [name for name in {**found, **wanted} if found.get(name) != wanted.get(name) and name != "processor"]
-    return ", ".join(f"{name} was {found.get(name)} and is {wanted.get(name)}" for name in names)
+    return ", ".join(_changed(name, found.get(name), wanted.get(name)) for name in names)
+
+
+def _changed(name: str, found: Any, wanted: Any) -> str:
+    """Say how one part of a fingerprint differs; a checksum says nothing to a reader."""
+    if _CHECKSUM.fullmatch(str(found)) and _CHECKSUM.fullmatch(str(wanted)):
+        return f"{'the source code of plausibly' if name == 'source' else name} changed"
+    return f"{name} was {found} and is {wanted}"
 
 
 def _check_chunks(path: str | Path) -> None:

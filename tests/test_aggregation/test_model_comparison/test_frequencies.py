@@ -88,7 +88,7 @@ def test_where_the_frequencies_win_that_comes_first():
     compared = pb.compare_models(pb.Annotations.from_labels(labels.tolist()), MODELS, progress=False)
     assert compared.table.index[0] == BASELINE
     assert compared.table["verdict"].tolist() == ["best", "worse", "worse"]
-    assert compared.verdict().startswith(f"No model predicts left-out annotations better than the {BASELINE} (elpd ")
+    assert compared.verdict().startswith(f"No model predicts left-out annotations better than the {BASELINE} (log ")
 
 
 def test_where_cases_differ_the_frequencies_are_worse():
@@ -105,5 +105,5 @@ def test_none_is_best_where_two_do_not_differ():
     compared = pb.compare_models(annotations, {"dirichlet-categorical": (0.1, 1)}, progress=False)
     assert compared.table["verdict"].tolist()[:2] == ["no difference", "no difference"]
     assert compared.verdict().startswith(
-        "No model can be called best yet: dirichlet-categorical@1 has the highest elpd"
+        "No model can be called best yet: dirichlet-categorical@1 has the highest log probability"
     )

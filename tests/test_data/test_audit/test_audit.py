@@ -395,7 +395,7 @@ def test_scores_are_audited(tmp_path):
     done = succeed("audit", tmp_path / "scores.csv", "--annotators", tmp_path / "who.csv")
     who = pd.read_csv(tmp_path / "who.csv").set_index("annotator")
     assert who.loc["fay", "flag"] == "copies bob"
-    assert "Of 6 annotators, 1 needs a look: fay copies bob." in done.output
+    assert "1 of 6 annotators needs a look: fay copies bob." in done.output
 
 
 def test_raters_of_another_level_are_found_by_least_squares():

@@ -48,7 +48,7 @@ class Comparison:
         return f"{self.table.round(3).to_string()}\n{self.verdict()}"
 
     def verdict(self) -> str:
-        """Say in a sentence which model predicts best, if one does, and which others predict equally well.
+        """Say which model predicts best, if one does, and which others predict equally well: headline and notes.
 
         If the class frequencies of the other cases are first, that is the first sentence.
 
@@ -56,10 +56,15 @@ class Comparison:
         --------
         >>> annotations = Annotations.from_counts([[3, 1], [1, 3], [4, 0], [0, 4]])
         >>> print(pb.compare_models(annotations, {"dirichlet-categorical": (0.1, 1)}, progress=False).verdict())
-        No model can be called best yet: dirichlet-categorical@1 has the highest elpd (-8.1). It does not clearly \
-differ from dirichlet-categorical@0.1 (2.1 ± 2.0) and class frequencies of the other cases (6.7 ± 3.9). Where models \
-do not clearly differ, report results under each; more annotations may show which is better.
+        No model can be called best yet: dirichlet-categorical@1 has the highest log probability (-8.1), and does not \
+clearly differ from dirichlet-categorical@0.1 and class frequencies of the other cases. Report results under each of \
+them; more annotations may show which is better.
         """
+        return " ".join([self.headline, *self.notes])
+
+    @property
+    def headline(self) -> str:
+        """Which model predicts left-out annotations best, or which do not differ; the table has the differences."""
         table = self.table
         best, elpd = str(table.index[0]), table["elpd"].iloc[0]
         if not np.isfinite(elpd):
@@ -67,71 +72,67 @@ do not clearly differ, report results under each; more annotations may show whic
                 "No model can be preferred: each gives probability zero to an annotation that was made. Give one a "
                 "prior for unnamed classes."
             )
-        others = table.iloc[1:]
-        equal = [str(name) for name in others.index[others["elpd_diff"] == 0]]
-        others = others.drop(index=equal)
-
-        def named(what: str, by: str = "") -> str:
-            chosen = others[others["verdict"] == what]
-            return listed(
-                [
-                    f"{name} ({by}{row['elpd_diff']:.1f} ± {row['dse']:.1f})"
-                    if np.isfinite(row["elpd_diff"])
-                    else f"{name} (which finds {row['impossible']} annotations impossible)"
-                    for name, row in chosen.iterrows()
-                ],
-                most=len(chosen),
-            )
-
-        it, does, predicts = "It", "does", "predicts"
-        parts = [f"{best} predicts left-out annotations best (elpd {elpd:.1f})"]
-        if best == BASELINE:
-            parts = [
-                f"No model predicts left-out annotations better than the {best} (elpd {elpd:.1f}), which look at "
-                "nothing of a case: do not choose a model by this"
-            ]
-            it, does, predicts = "They", "do", "predict"
-        elif table["verdict"].iloc[0] != BEST:
-            parts = [f"No model can be called best yet: {best} has the highest elpd ({elpd:.1f})"]
+        equal, same, worse, unknown = self._others
+        them, probability = listed([best, *equal]), f"log probability {elpd:.1f}"
         if equal:
-            parts = [f"{listed([best, *equal])} predict left-out annotations equally well (elpd {elpd:.1f})"]
-            it, does, predicts = "They", "do", "predict"
-        if same := named(SAME):
-            parts.append(f"{it} {does} not clearly differ from {same}")
-        if worse := named(WORSE, "by "):
-            parts.append(f"{it} {predicts} better than {worse}")
-        if unknown := list(others.index[others["verdict"] == UNKNOWN]):
-            parts.append(f"Nothing can be said about {listed(unknown)}")
-        said = ". ".join(parts) + "."
+            told = f"{them} predict left-out annotations equally well ({probability})"
+        elif best == BASELINE:
+            told = (
+                f"No model predicts left-out annotations better than the {best} ({probability}), which look at nothing "
+                "of a case: do not choose a model by this"
+            )
+        elif table["verdict"].iloc[0] != BEST:
+            told = f"No model can be called best yet: {best} has the highest log probability ({elpd:.1f})"
+        else:
+            told = f"{best} predicts left-out annotations best ({probability})"
+        several = bool(equal) or best == BASELINE
         if same:
-            said += (
-                " Where models do not clearly differ, report results under each; more annotations may show which is "
-                "better."
-            )
-        elif equal:
-            said += " Report results under each."
-        elif unknown:
-            said += " Differences need at least two cases: give more cases."
-        if borrowing := self.pointwise.attrs.get("left_out_cases"):
-            said += f" Shared parameters of {borrowing} were estimated without the cases that they predict (5 folds)."
-        if table["weight"].iloc[0] == 0:
-            leading = str(table["weight"].idxmax())
-            said += (
-                f" {table.index[0]} has no weight in the best mixture, to which {leading} contributes most, since the "
-                f"other models together predict as well. Choose {table.index[0]} if you want one model, the weights if "
-                "you average several."
-            )
+            told += f", and {'do' if several else 'does'} not clearly differ from {listed(same)}"
+        if worse and (same or equal):
+            told += f". {'They predict' if several else 'It predicts'} better than {listed(worse)}"
+        if unknown:
+            told += f". Nothing can be said about {listed(unknown)}"
+        return f"{told}."
+
+    @property
+    def _others(self) -> tuple[list[str], ...]:
+        """Models that equal the first, do not clearly differ from it, are worse, and of which nothing can be said."""
+        others = self.table.iloc[1:]
+        equal = others["elpd_diff"] == 0
+        groups = (equal, *(~equal & (others["verdict"] == one) for one in (SAME, WORSE, UNKNOWN)))
+        return tuple([str(name) for name in others.index[chosen]] for chosen in groups)
+
+    @property
+    def notes(self) -> list[str]:
+        """What to do, and what limits the comparison, the gravest first."""
+        table, told = self.table, []
+        if not np.isfinite(table["elpd"].iloc[0]):
+            return []
         if table["warning"].any():
             names = ", ".join(table.index[table["warning"]])
-            said += f" Chains of {names} did not converge: use more draws before you rely on the ranking."
+            told.append(f"Chains of {names} did not converge: use more draws before you rely on the ranking.")
+        equal, same, _, unknown = self._others
+        if same:
+            told.append("Report results under each of them; more annotations may show which is better.")
+        elif equal:
+            told.append("Report results under each of them.")
+        elif unknown:
+            told.append("Differences need at least two cases: give more cases.")
+        if borrowing := self.pointwise.attrs.get("left_out_cases"):
+            told.append(f"What cases share, for {borrowing}, was learned without the cases that it predicts (5 folds).")
+        if table["weight"].iloc[0] == 0:
+            told.append(
+                f"{table.index[0]} has no weight in the best mixture of models, most of which is "
+                f"{table['weight'].idxmax()}: take the former as one model, the weights to average several."
+            )
         if failed := int(table["k_high"].sum()):
             others = int(table["refits"].sum()) - failed
             more = f", as were {others:,} for which it cannot be used" if others else ""
-            said += (
-                f" Importance sampling failed (k-hat above {K_HAT:g}) for {many(failed, 'left-out annotation')}, which "
+            told.append(
+                f"Importance sampling failed (k-hat above {K_HAT:g}) for {many(failed, 'left-out annotation')}, which "
                 f"{'was' if failed == 1 else 'were'} predicted by sampling again{more}: all scores can be trusted."
             )
-        return said
+        return told
 
 
 def summarise(pointwise: xr.Dataset, case: np.ndarray) -> pd.DataFrame:

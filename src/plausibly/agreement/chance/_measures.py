@@ -256,7 +256,7 @@ def pathologies(
     --------
     >>> for sentence in pathologies(np.array([0.0, 1.0, 2.0]), np.array([1.0, 1.0, 2.0]), np.array([1.0, 0.0, 3.0])):
     ...     print(sentence)
-    25 % of the expected distances are tied at the smallest, 0...
+    25 % of labels of different cases are as close as can be (distance 0)...
     50 % of the observed distances are the greatest that occur...
     """
     some = (observed > 0) | (expected > 0)
@@ -269,10 +269,10 @@ def pathologies(
     found = []
     tied = share_of_smallest(seen, chance)
     if tied >= p:
-        so = ", so sigma is not given" if withheld else ""
+        so = ": sigma is not given" if withheld else ""
         found.append(
-            f"{tied:.0%} of the expected distances are tied at the smallest, {levels[0]:.3g}: no observed distance is "
-            f"too small to be due to chance{so}".replace("%", " %")
+            f"{tied:.0%} of labels of different cases are as close as can be (distance {levels[0]:.3g}), so no "
+            f"distance is too small to be due to chance{so}".replace("%", " %")
         )
     at_top = float(seen[-1])
     if at_top >= _AT_TOP and len(levels) > 2:

@@ -269,27 +269,29 @@ def annotators_in_words(table: pd.DataFrame) -> str:
     --------
     >>> table = pd.DataFrame({"annotator": ["a", "b", "c"], "agreement": 0.6, "flag": ["copies b", "", "too few"]})
     >>> annotators_in_words(table)
-    'Of 3 annotators, 1 needs a look: a copies b. 1 has too few labels to tell.'
+    '1 of 3 annotators needs a look: a copies b. 1 has too few labels to tell.'
     >>> annotators_in_words(table[1:2])
-    'Of 1 annotator, none is flagged; b agrees least with the others (0.60 beyond chance; median 0.60).'
+    'Nothing is odd about 1 annotator; b agrees least with the others (0.60 beyond chance; median 0.60).'
     """
     flagged = table.loc[~table["flag"].isin(["", TOO_FEW])]
     few = int((table["flag"] == TOO_FEW).sum())
-    start = f"Of {many(len(table), 'annotator')}, "
+    people = many(len(table), "annotator")
     if len(flagged):
-        shown = [
-            f"{name} {flag if flag != NO_BETTER else 'agrees with the others no better than chance'}"
-            for name, flag in zip(flagged["annotator"].head(3), flagged["flag"].head(3), strict=True)
-        ]
+        first = flagged.head(3)
+        shown = [f"{row['annotator']} {row['flag']}" for row in first.to_dict("records") if row["flag"] != NO_BETTER]
+        if by_chance := first.loc[first["flag"] == NO_BETTER, "annotator"].tolist():
+            agree = f"agree{'s' * (len(by_chance) == 1)} with the others no better than chance"
+            shown.append(f"{listed(by_chance)} {agree}")
         more = f" and {len(flagged) - 3:,} more" if len(flagged) > 3 else ""
-        start += f"{len(flagged):,} need{'s' * (len(flagged) == 1)} a look: {', '.join(shown)}{more}."
+        start = f"{len(flagged):,} of {people} need{'s' * (len(flagged) == 1)} a look: {', '.join(shown)}{more}."
     elif (rest := table[table["flag"] == ""].reset_index()).size:
         name, least, median = rest.loc[0, "annotator"], rest.loc[0, "agreement"], rest["agreement"].median()
-        start += (
-            f"none is flagged; {name} agrees least with the others ({least:.2f} beyond chance; median {median:.2f})."
+        start = (
+            f"Nothing is odd about {people}; {name} agrees least with the others ({least:.2f} beyond chance; median "
+            f"{median:.2f})."
         )
     else:
-        start += "none can be judged."
+        start = f"None of {people} can be judged."
     start += f" {few:,} {'has' if few == 1 else 'have'} too few labels to tell." if few else ""
     leaning = leaning_in_words(table) if "leans" in table else ""
     return f"{start} {leaning}".rstrip()

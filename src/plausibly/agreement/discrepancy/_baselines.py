@@ -179,7 +179,7 @@ class Baselines:
         if np.isnan(self.agreement):
             return "All of their labels are alike" if len(self.observed) > 1 else "There is a single case"
         within = "" if np.isnan(ends[0]) else f", {ends[0]:.2f} to {ends[1]:.2f}"
-        return f"They may agree no more than by chance (α = {self.agreement:.2f}{within})"
+        return f"Annotators may agree no more than by chance (α = {self.agreement:.2f}{within})"
 
 
 def baselines_of(labels: Labels, sets: LabelSets, to_others: PerSet, found: Compared) -> Baselines:

@@ -12,6 +12,7 @@ QUESTIONS = {
     "truth": "Is it as accurate against the inferred truth, or gold labels, as the average annotator?",
 }
 NAMES = tuple(QUESTIONS)
+IF_RIGHT = "A yes holds if the annotators are right"  #: what an answer of yes rests on
 #: What a reason says of answers that are yes, by name.
 VETOES = {
     "base rates": "a constant answer would do nearly as well",
@@ -78,8 +79,7 @@ def headline(
         f"These annotators cannot tell whether {model} can stand in for one of them",
         next((why[one.name][0] for one in questions if one.answer == "cannot tell" and why.get(one.name)), CONSTANT),
     ]
-    if_right = ["A yes holds if the annotators are right"]
-    return [*first, answers, *if_right * ("yes" in said and not any("are right" in one for one in first))]
+    return [*first, answers, *[IF_RIGHT] * ("yes" in said and not any("are right" in one for one in first))]
 
 
 def _verdict(model: str, questions: Sequence[Question], reasons: Mapping[str, str]) -> list[str]:

@@ -278,10 +278,10 @@ def if_misled(row: Row, name: str, shared: float) -> str:
     """What it would do to each answer if a share of the cases misled the annotators together."""
     own, others = (row["accuracy"] + row["accuracy_independent"]) / 2, misled(row["annotators_accuracy"], shared)
     return (
-        f"Cases that mislead the annotators together leave no trace in their labels. If {100 * shared:g} % of the "
-        f"cases do, they are right in about {others:.2f} of all. {name} is then right in about "
-        f"{misled(own, shared):.2f} if it errs there as they do, which changes the answers little. It is right in "
-        f"{knowing(own, shared):.2f} if it does not, and all answers rate it too low (now {own:.2f})"
+        f"Errors that all annotators share leave no trace in their labels. With such an error in {100 * shared:g} % of "
+        f"the cases, the annotators would be right in about {others:.2f} of all. {name}, here right in {own:.2f}, would "
+        f"be right in {misled(own, shared):.2f} if it made the same errors. If it made none of them, it would be right "
+        f"in {knowing(own, shared):.2f}, and all answers rate it too low"
     )
 
 

@@ -206,8 +206,8 @@ class AlternativeAnnotatorTest:
             tied = float(np.average(model["tied"], weights=model["n_cases"]))
             if tied >= _TIED:
                 notes.append(
-                    f"{name} and the annotator left out are equally close to the others in {100 * tied:.0f} % of "
-                    "the comparisons, which count for both"
+                    f"{name} and the annotator whom it replaces are equally close to the others in {100 * tied:.0f} % "
+                    "of the comparisons. Each such tie counts as a win for both"
                 )
         return notes
 

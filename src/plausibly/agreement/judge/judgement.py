@@ -12,6 +12,7 @@ from plausibly.agreement.discrepancy._result import Discrepancy
 from plausibly.agreement.judge import _readings as readings
 from plausibly.agreement.judge._fit import Fit
 from plausibly.agreement.judge._gold import AgainstGold
+from plausibly.agreement.judge._headline import IF_RIGHT as IF_RIGHT
 from plausibly.agreement.judge._headline import NAMES, Question, headline
 from plausibly.agreement.judge._headline import QUESTIONS as QUESTIONS
 from plausibly.agreement.judge._readings import SURE, Answer
@@ -228,7 +229,9 @@ class Judgement:
         notes = [note for note in self.test.notes if not note.startswith(others)]
         if self.gold is not None or not self.shared_errors or self.equal is None or self._left_out(model):
             return notes
-        return [*notes, readings.if_misled(self.table.loc[model], model, self.shared_errors)]
+        tied = [note for note in notes if note.startswith(f"{model} and the annotator")]
+        misled = readings.if_misled(self.table.loc[model], model, self.shared_errors)
+        return [*(note for note in notes if note not in tied), misled, *tied]
 
     @cached_property
     def _untold_agreement(self) -> list[str]:

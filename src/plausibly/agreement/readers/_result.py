@@ -246,8 +246,8 @@ class ReaderStudy:
             "not worse": f"it is not worse {margin} ({p})",
             "worse": "it is worse",
             "worse, within the margin": f"it is worse, but not {margin} ({p})",
-            "open": f"it may be worse {margin}, which stays open ({p})",
-            "cannot tell": "this cannot tell",
+            "open": f"whether it is worse {margin} is open ({p})",
+            "cannot tell": "whether it is as good cannot be told from this",
         }
         return f"{words}: {said[self.answer(one)]}"
 

@@ -9,7 +9,6 @@ import pandas as pd
 import typer
 
 from plausibly import agreement as measured
-from plausibly.agreement.pairs import without_repeats
 from plausibly.app import plots
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
@@ -117,19 +116,18 @@ def agreement(
         )
     if choice.best == "nominal" and read.is_numeric and len(np.unique(read.values)) > 2:
         notes.append(
-            "The labels are numbers, and two different ones count as equally far apart; if they are grades, say "
-            "--distance ordinal, or --distance squared if they are amounts."
+            "The labels are numbers, but any two different ones count as equally far apart: if they are grades, add "
+            "--distance ordinal; if they are amounts, --distance squared."
         )
     for name, result in choice.results.items():
         notes += [f"{name}: {sentence}." for sentence in result.warnings[result.n_told :]]
     notes.insert(1, measured.annotators_in_words(annotators))
     if reading.repeats == "readings":
         notes.insert(0, _within(read, choice.best, float(best.expected)))
-    value = "not defined" if np.isnan(best.alpha) else f"{best.alpha:.4f}"
-    counted = read if same_annotator else without_repeats(read)[0]
+    value = "not defined" if np.isnan(best.alpha) else f"{best.alpha:.3f}, where 0 is chance and 1 perfect agreement"
     told = (
-        f"By {choice.best}: {best.alpha_name} {value}, superiority {best.ks.superiority:.4f} (ties count against it); "
-        f"{counted}, {len(best.observed):,} pairs on one case."
+        f"By {choice.best}: {best.alpha_name} {value}. Labels of one case are closer than labels of different cases "
+        f"with probability {best.ks.superiority:.3f} (superiority; ties count against it)."
     )
     headline = " ".join(filter(None, (choice.headline, told)))
     output.publish(
@@ -179,7 +177,7 @@ def _table(choice: measured.DistanceChoice, table: pd.DataFrame, further: pd.Dat
     for name, values in further[["value", "lower", "upper"] if intervals else ["value"]].iterrows():
         rows.append((str(name), with_interval(*values, missing="not given"), "", ""))
     title = f"{options.percent(ci_prob)} intervals" if intervals else ""
-    title += f"{'; ' if title else ''}below the distances, coefficients by {choice.best}" if len(further) else ""
+    title += f"{'; ' if title else ''}further coefficients are by {choice.best}" if len(further) else ""
     return Table(("distance", best.alpha_name, "superiority", "ties"), rows, title.capitalize())
 
 

@@ -102,9 +102,10 @@ def compare(
     notes = []
     of_pair = split[split["versus"] != ""].iloc[0]
     if not np.isnan(of_pair["annotation_sd"]):
+        labels = of_pair["annotation_sd"] > of_pair["sampling_sd"]
         notes.append(
-            f"The annotations leave a standard deviation of {of_pair['annotation_sd']:.4f} in the difference of "
-            f"{of_pair['classifier']} and {of_pair['versus']}, the sampling of cases {of_pair['sampling_sd']:.4f}: the "
-            "larger one says whether to ask for labels or for cases."
+            f"In the difference between {of_pair['classifier']} and {of_pair['versus']}, the annotations leave a "
+            f"standard deviation of {of_pair['annotation_sd']:.4f}, the choice of cases {of_pair['sampling_sd']:.4f}: "
+            f"more {'labels' if labels else 'cases'} would help more than more {'cases' if labels else 'labels'}."
         )
     output.publish(Screen(told, Table(columns, rows, title, n_left=2), notes, DIFFERENCES), tables.items())

@@ -69,11 +69,7 @@ def _screen(compared: Comparison, plan: ComparisonPlan) -> Screen:
         behind = "" if name == table.index[0] else _with_error(row["elpd_diff"], row["dse"])
         rows.append((name, _with_error(row["elpd"], row["se"]), behind, cell(row["weight"], ".2f"), row["verdict"]))
     columns = ("model", "log probability", "behind the first", "weight", "verdict")
-    notes = []
-    if table["warning"].any():
-        names = ", ".join(table.index[table["warning"]])
-        notes.append(f"Not all chains converged ({names}): raise --warmup or --draws to trust small differences.")
-    return Screen(compared.verdict(), Table(columns, rows, title), notes, MODELS)
+    return Screen(compared.headline, Table(columns, rows, title), compared.notes, MODELS)
 
 
 def _with_error(value: float, error: float) -> str:

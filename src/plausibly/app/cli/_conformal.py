@@ -130,9 +130,9 @@ def conformal(
         tables = [one.table(given_new, new_column).assign(alpha=level) for level, one in common.items()]
         sets = pd.concat(tables, ignore_index=True)
         sets["classes"] = [_BETWEEN.join(chosen) for chosen in sets["classes"]]
-    verdicts = [one.verdict() for one in common.values()]
-    notes = [] if measured is None else [measured.verdict()]
-    notes += [*verdicts[:-1], *_of_new(sets)]
+    verdicts = [one.headline for one in common.values()]
+    priors = [one.prior.told for one in common.values() if one.prior is not None and one.prior.told]
+    notes = [*priors[:1], *([] if measured is None else [measured.headline]), *verdicts[:-1], *_of_new(sets)]
     screen = Screen(verdicts[-1], _table(thresholds, measured), notes, "thresholds.csv")
     output.publish(screen, _files(thresholds, sets, measured, common))
 

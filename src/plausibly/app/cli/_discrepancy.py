@@ -111,15 +111,16 @@ def discrepancy(
     told, notes = [], []
     for model in frame.index:
         if answers[model] == "cannot tell":
-            told.append(f"These annotators cannot tell whether {model} is as close as they are.")
+            told.append(f"These annotators cannot tell whether {model} is as close to them as they are to each other.")
             notes += [f"{compared.beside_constant(replicates, seed)[model]}.", f"{frame.loc[model, 'why']}."]
     told += _headline(frame, answers, margin)
-    words = f"{many(compared.n_cases, 'case')} used"
+    words = [f"{many(compared.n_cases, 'case')} used"]
     if compared.excluded:
-        words += f"; {len(compared.excluded):,} with fewer than two annotators left out: {some(compared.excluded)}"
+        words.append(f"{len(compared.excluded):,} with fewer than two annotators left out: {some(compared.excluded)}")
     if read.n_missing:
-        words += f"; {many(read.n_missing, 'row')} without a label"
-    notes += [*_notes(compared, frame, whole=whole), *_over_groups(compared), f"{words}."]
+        words.append(f"{many(read.n_missing, 'row')} without a label")
+    left_out = [f"{'; '.join(words)}."] if len(words) > 1 else []
+    notes += [*_notes(compared, frame, whole=whole), *_over_groups(compared), *left_out]
     screen = Screen(" ".join(told), _table(frame, ci_prob), notes, "discrepancy.csv")
     kept = 2 * len(frame) if require is not None else 0
     output.publish(screen, _files(compared, frame, ci_prob, replicates, seed), kept=kept)
@@ -134,10 +135,10 @@ def _headline(frame: pd.DataFrame, answers: pd.Series, margin: float) -> Iterato
     for model in frame.index[frame["ratio"].argsort()][:2]:
         row = frame.loc[model]
         value = with_interval(row["ratio"], row.get("lower", float("nan")), row.get("upper", float("nan")))
-        verdict = {"yes": f"non-inferior: Δ is below {1 + margin:g} at the 5 % level, if the annotators are right"}
-        verdict |= {"not shown": f"not shown to be non-inferior (Δ below {1 + margin:g} at the 5 % level)"}
-        said = verdict.get(str(answers[model]), "")
-        yield f"{model} is at Δ = {value}{f', {said}' if said else ''}."
+        level = f"below {1 + margin:g} at the 5 % level"
+        verdict = {"yes": f", {level}: non-inferior, if the annotators are right"}
+        verdict |= {"not shown": f", not {level}: not shown to be non-inferior"}
+        yield f"{model} is at Δ = {value}{verdict.get(str(answers[model]), '')}."
 
 
 def _table(frame: pd.DataFrame, ci_prob: float) -> Table:
@@ -159,20 +160,20 @@ def _notes(compared: Discrepancy, frame: pd.DataFrame, *, whole: bool) -> Iterat
     relative = compared.annotators()["relative"].dropna().sort_values()
     if len(relative) > 2 and whole:
         yield (
-            f"On the same scale, annotators range from {relative.iloc[0]:.2f} ({relative.index[0]}) to "
+            f"Annotators themselves have Δ from {relative.iloc[0]:.2f} ({relative.index[0]}) to "
             f"{relative.iloc[-1]:.2f} ({relative.index[-1]})."
         )
         first = compared.without_annotators().iloc[0]
         if abs(first["change"]) >= 0.0005:  # which three digits show
             yield (
-                f"Leaving out {first['annotator']} changes the results most: Δ of {first['model']} goes from "
-                f"{frame.loc[first['model'], 'ratio']:.3f} to {first['ratio']:.3f}."
+                f"Δ depends most on {first['annotator']}: without {first['annotator']}, {first['model']} is at "
+                f"{first['ratio']:.3f} instead of {frame.loc[first['model'], 'ratio']:.3f}."
             )
     if not pd.isna(one["agreement"]):
         ends = f" ({one['agreement_lower']:z.2f} to {one['agreement_upper']:z.2f})" if "lower" in frame else ""
         yield (
-            f"Annotators agree beyond chance by {one['agreement']:z.2f}{ends}: answers by chance have Δ = "
-            f"{one['chance_ratio']:.2f}, and always {one['constant']} {one['constant_ratio']:.2f}."
+            f"Annotators agree beyond chance by {one['agreement']:z.2f}{ends}. Answers at random would have Δ = "
+            f"{one['chance_ratio']:.2f}, and {one['constant']} as the answer to every case {one['constant_ratio']:.2f}."
         )
 
 

@@ -17,7 +17,7 @@ from plausibly.app.plots import prior_sensitivities
 from plausibly.app.screen import Screen, Table, with_interval
 from plausibly.base.bootstrap import CI_PROB
 from plausibly.data.annotations.usual_models import usual_models
-from plausibly.metrics.words import metric_name
+from plausibly.metrics.words import capitalised, metric_name
 
 TABLE, FIGURE = "sensitivity.csv", "sensitivity.svg"
 
@@ -78,7 +78,7 @@ def prior_sensitivity(
     whose = f" of {largest['classifier']}" if largest["classifier"] else ""
     choice = f"{largest['choice']} {largest['value']}".rstrip()
     name = metric_name(metric)
-    told = f"The largest shift in {name}{whose} is {largest['shift']:+.3f}: {largest['model']} with {choice}."
+    told = f"{capitalised(name)}{whose} shifts most with {choice}: by {largest['shift']:+.3f} ({largest['model']})."
     table = sensitivity.of(metric).assign(size=lambda rows: rows["shift"].abs())
     notes = [] if sensitivity.table["converged"].all() else ["Not all chains converged: raise --warmup or --draws."]
     screen = Screen(

@@ -120,7 +120,10 @@ def reliability(
     converged, words = _verdict(result)
     row = frame.iloc[0]
     ends = f" ({row['lower']:.3f} to {row['upper']:.3f})" if "lower" in frame else ""
-    told = f"Weighted reliability is {row['reliability']:.3f}{ends}, of a concordance of {row['concordance']:.3f}."
+    told = (
+        f"Weighted reliability is {row['reliability']:.3f}{ends}: of the agreement beyond chance, "
+        f"{row['concordance']:.3f}, this much is correct."
+    )
     notes = list(_notes(result, truth is not None, given))
     notes.insert(len(notes) if converged else 0, words)
     screen = Screen(told, _table(frame, ci_prob), notes, "reliability.csv")
@@ -215,7 +218,7 @@ def _verdict(result: WeightedReliability) -> tuple[bool, str]:
     if result.excluded:
         counted += f", {len(result.excluded):,} with fewer than two annotators left out"
     if result.posterior is None:
-        return True, f"No convergence check is needed; {counted}."
+        return True, f"{counted}."
     found = diagnose(result.posterior)
     failed = found["quantity"].values[~found["converged"].values]
     if not len(failed):

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from plausibly.agreement import Judgement
-from plausibly.agreement.judge.judgement import QUESTIONS
+from plausibly.agreement.judge.judgement import IF_RIGHT, QUESTIONS
 from plausibly.app.report.page import Page, Part, about
 from plausibly.app.screen import Screen, Table, over_groups
 from plausibly.evaluation.summaries import FEW
@@ -61,10 +61,12 @@ def judge_screen(result: Judgement) -> Screen:
         rows = [(one.name, one.answer, one.sentences[0]) for one in asked]
     told = [] if result.selection is None else [result.selection]
     for name in result.models:
-        # The table has the answers.
-        said = [words for words in result.sentences(name) if not (several and words.startswith("Answers: "))]
+        # The table has the answers, and what they rest on is said once.
+        said = [words for words in result.sentences(name) if not words.startswith("Answers: ")]
+        said = said[:-1] if told and said[-1] == IF_RIGHT else said
         told.append(f"{'. '.join(said)}.")
-    notes = dict.fromkeys(f"{words}." for name in result.models for words in result.limits(name))
+    limits = [words for name in result.models for words in result.limits(name)]
+    notes = dict.fromkeys(f"{words}." for words in limits if several or not words.startswith("The answer"))
     return Screen(
         " ".join(told),
         Table(columns, rows, n_left=len(columns)),

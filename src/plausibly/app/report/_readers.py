@@ -38,7 +38,8 @@ def readers_screen(result: ReaderStudy) -> Screen:
         cells = sides, f"{row['effect']:z.3f}{ends}", _p(row["p"]), _p(row["p_noninferior"])
         rows.append(cells[: 2 if alone else 4])
     name, width = metric_name(result.figure.name), f"({100 * result.ci_prob:g} %)"
-    columns = (name, f"mean {width}") if alone else (name, f"difference {width}", "p", f"p worse by {result.margin:g}")
+    several = (name, f"difference {width}", "p if equal", f"p if {result.margin:g} worse")
+    columns = (name, f"mean {width}") if alone else several
     return Screen(result.verdict(), Table(columns, rows), result.notes, "comparisons.csv")
 
 

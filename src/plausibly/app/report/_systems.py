@@ -63,8 +63,9 @@ def systems_screen(result: Systems) -> Screen:
     table = Table(("system", result.outcomes.quantity, "P(best)", "rank"), rows, title)
     limits = result.notes[len(result.cautions) :]  # the cautions are said as warnings
     further = [words for words in result.summary if words not in (*result.cautions, result.headline)]
+    biased = [words for words in further if "do not rank by it alone" in words]
     agrees = [words for words in further if " agrees with people in " in words]
-    notes = [*limits[:2], *agrees[:1], *result.advice[:1], *further]
+    notes = [*limits[:2], *biased[:1], *agrees[:1], *result.advice[:1], *further]
     return Screen(result.headline, table, list(dict.fromkeys(notes)), "systems.html")
 
 

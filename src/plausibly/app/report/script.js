@@ -1,8 +1,8 @@
 "use strict";
 // Columns are sorted by a click on their heads, and long tables have a filter. Without this script the page is whole.
 const least = 10; // rows that get a filter
-const number = /^[<>]?[+-]?\d[\d,]*(\.\d+)?(e[+-]?\d+)?( %)?(\s*\[[^]*)?$/; // with its unit and its interval
-const value = text => Number.parseFloat(text.replace(/^[<>]/, "").replace(/,(?=\d{3})/g, ""));
+const number = /^[<>]?[+\-−]?\d[\d,]*(\.\d+)?(e[+-]?\d+)?( %)?(\s*[[(±][^]*)?$/; // with its unit, and its interval or error
+const value = text => Number.parseFloat(text.replace(/^[<>]/, "").replace("−", "-").replace(/,(?=\d{3})/g, ""));
 
 function sort(table, head, column) {
   const body = table.tBodies[0], rows = [...body.rows];
@@ -28,9 +28,8 @@ function filter(table, words, shown) {
 }
 
 for (const table of document.querySelectorAll(".table > table")) {
-  const heads = table.tHead?.rows, rows = [...table.tBodies[0].rows];
-  if (heads?.length !== 1 || table.tBodies.length > 1 || rows.length < 2) continue;
-  if (rows.some(row => row.cells.length !== heads[0].cells.length)) continue; // cells that span rows
+  const heads = table.tHead.rows, rows = [...table.tBodies[0].rows];
+  if (rows.length < 2) continue;
   [...heads[0].cells].forEach((head, column) => {
     if (!head.textContent.trim()) return;
     const button = document.createElement("button");

@@ -198,10 +198,10 @@ class Prior(NamedTuple):
         if self.least <= 1:
             return ""
         return (
-            f" The prior makes sets large: it has {100 * self.share:.0f} % of the plausibility and spreads it over "
-            f"all classes, so sets hold at least {self.least:.1f} of {self.n_classes} classes on average, whatever the "
-            'annotations and the classifier. Calibrate with target="annotator" (--target annotator), which has no '
-            "prior, or learn the prior from other cases (class_prior=…)."
+            f"The prior makes sets large: it spreads {100 * self.share:.0f} % of the plausibility over all classes, so "
+            f"whatever is annotated, sets hold at least {self.least:.1f} of {self.n_classes} classes on average. "
+            'Calibrate with target="annotator" (--target annotator), which has no prior, or learn the prior from other '
+            "cases (in Python, class_prior=…)."
         )
 
 

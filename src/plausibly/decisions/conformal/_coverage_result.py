@@ -58,7 +58,12 @@ class Coverage:
     prior: Prior | None = None
 
     def verdict(self) -> str:
-        """State how often sets contain annotators' choices at the first level, and whether the model fits these."""
+        """State :attr:`headline`, and whether the prior makes sets large."""
+        return " ".join(filter(None, (self.headline, self.prior.told if self.prior is not None else "")))
+
+    @property
+    def headline(self) -> str:
+        """How often sets contain annotators' choices at the first level, and whether the model fits these."""
         table = self.table.loc[(self.table["group"] == "all") & (self.table["alpha"] == self.table["alpha"].iloc[0])]
         first = table["classifier"].iloc[0]
         own = table.loc[table["classifier"] == first].set_index("target")
@@ -78,11 +83,10 @@ class Coverage:
             for at, (target, row) in enumerate(own.iterrows())
         ]
         text = (
-            f"Sets of answers from classifier {first} are built to miss at most {_percent(alpha)} of the answers that "
-            f"they are calibrated on, on average over cases. They contain an annotator's first choice {listed(told)}."
+            f"In cases on which they were not calibrated, sets of {first} that may miss {_percent(alpha)} contain an "
+            f"annotator's first choice {listed(told)}."
         )
-        text = text if self.fit is None else f"{text} {self._fit()}"
-        return text + (self.prior.told if self.prior is not None else "")
+        return text if self.fit is None else f"{text} {self._fit()}"
 
     def plot(self) -> "Figure":
         """Draw the coverage by target, and the size of the sets."""
@@ -95,18 +99,18 @@ class Coverage:
         order = [name for name in ("annotator", "plausibility", "vote") if name in set(self.fit["target"])]
         row = self.fit[self.fit["target"] == order[0]].iloc[0]
         points = abs(100 * row["difference"])
-        model, sets = self.posterior_model or "the aggregation model", f"sets calibrated on {_name(order[0])}"
+        model, on = self.posterior_model or "the aggregation model", f"calibrated on {_name(order[0])}"
         if points < 0.05 or row["lower"] <= 0 <= row["upper"]:
             ends = f"{100 * row['lower']:+.1f} to {100 * row['upper']:+.1f}"
             return (
-                f"The {sets} cover what {model} finds plausible about as often as what annotators choose (difference "
+                f"Sets {on} cover the plausibilities under {model} about as often as annotators' choices (difference "
                 f"{ends} points)."
             )
-        more = "higher" if row["difference"] > 0 else "lower"
+        more = "more" if row["difference"] > 0 else "less"
         ends = " to ".join(f"{100 * end:.1f}" for end in sorted(abs(row[["lower", "upper"]])))
         return (
-            f"For the {sets}, coverage of the plausibilities under {model} is {points:.1f} points {more} than "
-            f"coverage of the annotators' choices (interval {ends})."
+            f"Sets {on} cover {points:.1f} points ({ends}) {more} of the plausibilities under {model} than of the "
+            "annotators' choices."
         )
 
     def __repr__(self) -> str:

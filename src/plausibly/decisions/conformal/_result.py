@@ -240,7 +240,12 @@ class Conformal:
         return f"{told}a set contains {whom} with a probability of {least} {1 - self.alpha:g}."
 
     def verdict(self) -> str:
-        """State the guarantee, and which sets are useless."""
+        """State the guarantee, which sets are useless, and whether that is due to the prior."""
+        return " ".join(filter(None, (self.headline, self.prior.told if self.prior is not None else "")))
+
+    @property
+    def headline(self) -> str:
+        """The guarantee, and which sets are useless."""
         table = self.summary()
         useless = table[table["note"] != ""]
         told = self.guarantee()
@@ -256,7 +261,7 @@ class Conformal:
                 " It is not exact, because plausibilities of calibration cases were learned from each other; that of "
                 'target="annotator" (--target annotator) is.'
             )
-        return told + (self.prior.told if self.prior is not None else "")
+        return told
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the guaranteed coverage against the threshold, and mark the chosen thresholds."""
