@@ -104,14 +104,13 @@ class PredictiveCheck:
             return f"{self.model} has no statistic that these annotations can check."
         if not len(failed):
             return f"{self.model} reproduces all {len(checked)} statistics that it models."
-        said = "; ".join(
-            f"{description}: {figures(observed, 3)} observed, {figures(lower, 3)}–{figures(upper, 3)} replicated"
-            for description, observed, lower, upper in zip(
-                *(failed[name] for name in ("description", "observed", "lower", "upper")), strict=True
-            )
+        first = failed.iloc[0]
+        observed, lower, upper = (figures(first[name], 3) for name in ("observed", "lower", "upper"))
+        which = f"{'such as ' * (len(failed) > 1)}{first['description']}: {observed} observed"
+        return (
+            f"{self.model} does not reproduce {len(failed)} of {len(checked)} statistics, {which}, {lower}–{upper} "
+            f"replicated. {_advise(failed, self.chosen)}"
         )
-        advice = _advise(failed, self.chosen)
-        return f"{self.model} does not reproduce {len(failed)} of {len(checked)} statistics ({said}). {advice}"
 
 
 def predictive_check(
@@ -262,7 +261,7 @@ def _chosen_numbers(posterior: Posterior) -> tuple[str, ...]:
 def _advise(failed: pd.DataFrame, chosen: tuple[str, ...]) -> str:
     """Say what to try where statistics are not reproduced, of the numbers that were chosen for the model."""
     rows = failed.loc[failed.index.isin(("first_agreement", "largest_share", "named_agreement", "order_agreement"))]
-    others = "compare other models by plausibly.compare_models"
+    others = "compare other models (pb.compare_models, or plausibly compare-models)"
     if len(rows) and (rows["observed"] > rows["upper"]).all():
         ways = {"reliability": "raise the reliability", "concentration": "lower the concentration"}
         fix = ", or ".join([*filter(None, [" or ".join(ways[name] for name in chosen)]), others])

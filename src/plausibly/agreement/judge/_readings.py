@@ -279,9 +279,9 @@ def if_misled(row: Row, name: str, shared: float) -> str:
     own, others = (row["accuracy"] + row["accuracy_independent"]) / 2, misled(row["annotators_accuracy"], shared)
     return (
         f"Errors that all annotators share leave no trace in their labels. With such an error in {100 * shared:g} % of "
-        f"the cases, the annotators would be right in about {others:.2f} of all. {name}, here right in {own:.2f}, would "
-        f"be right in {misled(own, shared):.2f} if it made the same errors. If it made none of them, it would be right "
-        f"in {knowing(own, shared):.2f}, and all answers rate it too low"
+        f"the cases, the annotators would be right in about {others:.2f} of all. {name}, here right in {own:.2f}, "
+        f"would be right in {misled(own, shared):.2f} if it made the same errors. If it made none of them, it would be "
+        f"right in {knowing(own, shared):.2f}, and all answers rate it too low"
     )
 
 
