@@ -23,7 +23,7 @@ CHAINS = "chains"  #: of what cases share, see :mod:`plausibly.posterior._store`
 SITES = "sites"  #: attribute of their group: which arrays are variables of the posterior
 FINGERPRINT = "fingerprint"  #: attribute, as JSON
 COMPLETE = "complete"  #: which shards are; written last when a store is laid out
-_CHECKSUM = re.compile(r"[0-9a-f]{16,}")
+_CHECKSUMS = re.compile(r"was [0-9a-f]{16,} and is [0-9a-f]{16,}")  # which say nothing to a reader
 COUNTED = ("converged", "exact")  #: attributes that say how many of a shard's cases
 
 
@@ -136,14 +136,8 @@ def difference(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
     'the source code of plausibly changed'
     """
     names = [name for name in {**found, **wanted} if found.get(name) != wanted.get(name) and name != "processor"]
-    return ", ".join(_changed(name, found.get(name), wanted.get(name)) for name in names)
-
-
-def _changed(name: str, found: Any, wanted: Any) -> str:
-    """Say how one part of a fingerprint differs; a checksum says nothing to a reader."""
-    if _CHECKSUM.fullmatch(str(found)) and _CHECKSUM.fullmatch(str(wanted)):
-        return f"{'the source code of plausibly' if name == 'source' else name} changed"
-    return f"{name} was {found} and is {wanted}"
+    told = ", ".join(f"{name} was {found.get(name)} and is {wanted.get(name)}" for name in names)
+    return _CHECKSUMS.sub("changed", told).replace("source changed", "the source code of plausibly changed")
 
 
 def _check_chunks(path: str | Path) -> None:

@@ -169,8 +169,8 @@ def test_discrepancy_of_scores_by_group_and_what_did_not_count(data, tmp_path):
     result = plausibly("discrepancy", tmp_path / "a.csv", "--predictions", f"A={tmp_path / 'm.csv'}", "--quiet")
     assert len(result.stdout.splitlines()) == 1
     result = plausibly("discrepancy", tmp_path / "a.csv", "--predictions", f"A={tmp_path / 'm.csv'}")
-    used = "1 case used; 1 with fewer than two annotators left out: 'q'; 1 row without a label."
-    assert used in result.stdout
+    left_out = "Left out: 1 case with fewer than two annotators ('q') and 1 row without a label."
+    assert left_out in " ".join(result.stdout.split())
 
 
 def test_reliability_writes_what_the_library_gives(data, tmp_path):

@@ -114,13 +114,13 @@ def discrepancy(
             told.append(f"These annotators cannot tell whether {model} is as close to them as they are to each other.")
             notes += [f"{compared.beside_constant(replicates, seed)[model]}.", f"{frame.loc[model, 'why']}."]
     told += _headline(frame, answers, margin)
-    words = [f"{many(compared.n_cases, 'case')} used"]
-    if compared.excluded:
-        words.append(f"{len(compared.excluded):,} with fewer than two annotators left out: {some(compared.excluded)}")
-    if read.n_missing:
-        words.append(f"{many(read.n_missing, 'row')} without a label")
-    left_out = [f"{'; '.join(words)}."] if len(words) > 1 else []
-    notes += [*_notes(compared, frame, whole=whole), *_over_groups(compared), *left_out]
+    few = f"{many(len(compared.excluded), 'case')} with fewer than two annotators ({some(compared.excluded)})"
+    left_out = [
+        *[few] * bool(compared.excluded),
+        *[f"{many(read.n_missing, 'row')} without a label"] * bool(read.n_missing),
+    ]
+    notes += [*_notes(compared, frame, whole=whole), *_over_groups(compared)]
+    notes += [f"Left out: {' and '.join(left_out)}."] * bool(left_out)
     screen = Screen(" ".join(told), _table(frame, ci_prob), notes, "discrepancy.csv")
     kept = 2 * len(frame) if require is not None else 0
     output.publish(screen, _files(compared, frame, ci_prob, replicates, seed), kept=kept)
