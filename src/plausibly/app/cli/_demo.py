@@ -70,7 +70,6 @@ def demo(
             options.MetricOptions(),
             folder=Folder(out, fresh=True),
             quiet=quiet,
-            named=False,
         )
     (out / COMMAND).write_text(f"{command}\n", encoding="utf-8", newline="\n")
     if published is not None:

@@ -94,6 +94,11 @@ class ModelChoice:
     one_truth: bool = False
     fresh_labels: Path | None = None
 
+    @property
+    def as_published(self) -> bool:
+        """Whether a model is named, and not with the recommended prior, which knows predictions."""
+        return bool(self.model) and "class_prior=predictions" not in self.model[0]
+
 
 @example(
     """
@@ -183,7 +188,7 @@ def evaluate(
     folder = Folder(out, **vars(store))
     given: dict[str, Any] = {"read": read, "folder": folder, "dask": dask, "suffix": suffix}
     swept, judged = run(data, models, settings, asked, **given, quick=quick, quiet=quiet)
-    finish(swept, judged, out, quiet=quiet, strict=strict, suffix=suffix, reported=not quick, named=bool(models.model))
+    finish(swept, judged, out, quiet=quiet, strict=strict, suffix=suffix, reported=not quick, named=models.as_published)
 
 
 def _of_folder(
@@ -228,7 +233,7 @@ def run(
     A model that the user `named`, by default any, has its accuracy first, as published. Returns the sweep, and the
     table of requirements.
     """
-    named = bool(models.model) if named is None else named
+    named = models.as_published if named is None else named
     if read is None:
         read = graded(data, asked, threshold=settings.threshold, progress=not quiet)
     arguments = settings.arguments() | data.left_out(settings.extra)
