@@ -56,6 +56,7 @@ def demo(
     if not quiet:
         say(f"Simulated {CASES} cases and {len(names)} classifiers into {out}.", stderr=True)
         tell_of_first_run()
+    models = ModelChoice([*MODELS])
     with threads(1) as pool:  # alongside, as most of it is compilation
         published = None if quiet else pool.submit(_published, seed)
         swept, judged = run(
@@ -65,7 +66,7 @@ def demo(
                 risks=out / _simulate.RISKS,
                 predictions=[f"{name}={out / f'predictions-{name}.csv'}" for name in names],
             ),
-            ModelChoice([*MODELS]),
+            models,
             options.SweepOptions(seed=seed),
             options.MetricOptions(),
             folder=Folder(out, fresh=True),
@@ -75,7 +76,7 @@ def demo(
     if published is not None:
         (out / PUBLISHED_FILE).write_text("\n".join(published.result()) + "\n", encoding="utf-8", newline="\n")
         say(_simulated(out, swept))
-    finish(swept, judged, out, quiet=quiet, strict=strict)
+    finish(swept, judged, out, quiet=quiet, strict=strict, named=models.as_published)
 
 
 def _simulated(out: Path, swept: Sweep) -> str:
