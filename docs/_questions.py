@@ -22,10 +22,10 @@ NOTEBOOKS = {
     "agreement": ("audit", "agreement"),
     "reliability": ("reliability",),
     "inferred_reliability": ("aggregate",),
-    "model_choice": ("compare-models", "check", "prior-sensitivity"),
+    "model_choice": ("models compare", "models check", "models priors"),
     "convergence": ("diagnose",),
     "labels_counts_scores_rankings": ("aggregate", "convert"),
-    "own_model": ("model new",),
+    "own_model": ("models new",),
 }
 #: Where Colab finds the built site on GitHub, such as ``owner/name/blob/branch``; empty if it is nowhere.
 PUBLISHED = os.environ.get("PLAUSIBLY_PUBLISHED", "")

@@ -261,7 +261,7 @@ def _chosen_numbers(posterior: Posterior) -> tuple[str, ...]:
 def _advise(failed: pd.DataFrame, chosen: tuple[str, ...]) -> str:
     """Say what to try where statistics are not reproduced, of the numbers that were chosen for the model."""
     rows = failed.loc[failed.index.isin(("first_agreement", "largest_share", "named_agreement", "order_agreement"))]
-    others = "compare other models (pb.compare_models, or plausibly compare-models)"
+    others = "compare other models (pb.compare_models, or plausibly models compare)"
     if len(rows) and (rows["observed"] > rows["upper"]).all():
         ways = {"reliability": "raise the reliability", "concentration": "lower the concentration"}
         fix = ", or ".join([*filter(None, [" or ".join(ways[name] for name in chosen)]), others])
