@@ -22,7 +22,7 @@ LIMITS: dict[str, dict[str, int]] = {
     "lines of code": {
         "aggregation": 5930,  # answers of a user's own program: checked, scored, replicated; width of intervals
         "agreement": 8701,  # reader studies; a sentence for each note; 0 and 1 that may mean either
-        "app": 13257,  # a screen and a page for each result, of one kind; folders as input for declared options
+        "app": 13275,  # a screen and a page for each result, of one kind; folders as input for declared options
         "base": 2240,  # programs that the next process finds without tracing them; width of intervals
         "data": 15290,  # one reader with roles and layouts; files that are not read say what to give; spellings of gold
         "decisions": 3896,  # what is said of sets without the prior
