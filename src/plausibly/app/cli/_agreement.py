@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -28,15 +28,9 @@ from plausibly.distances import BY_TYPE, find_distance
         --kind boxes --distance boxes
     """
 )
-@options.of(measured.agreement)
+@options.of(measured.agreement, "preset weighting processes")
 def agreement(
-    labels: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="LABELS",
-            help="Table with the columns case, annotator and label; or NAME=FILE … for files by one annotator each.",
-        ),
-    ],
+    labels: options.LabelsFile,
     more: list[str] | None = None,
     kind: Kind = "literal",
     classes: Path | None = None,
@@ -48,17 +42,15 @@ def agreement(
             f"categories, bleu for texts. To try all distances for a type of label, name it: {', '.join(BY_TYPE)}.",
         ),
     ] = None,
-    preset: str | None = None,
-    weighting: Literal["pairs", "units"] = "pairs",
     cross: Annotated[str, typer.Option(metavar="auto|all|sample|N")] = "",
     same_annotator: bool = False,
     replicates: int = 200,
     ci_prob: float = CI_PROB,
-    processes: int = 1,
     seed: int = 0,
     *,
     reading: options.Reading,
     output: options.Output,
+    **asked: Any,
 ) -> None:
     """Measure how well annotators agree on labels of any type: categories, boxes, spans, rankings, text, trees.
 
@@ -96,13 +88,11 @@ def agreement(
     choice = measured.choose_distance(
         read,
         [*{name if name in BY_TYPE else find_distance(name).name: name for name in distance}.values()],
-        preset=preset,
-        weighting=weighting,
         cross=int(cross) if cross.isdecimal() else cross or None,
         same_annotator=same_annotator or None,
         seed=seed,
-        processes=processes,
         progress=not output.quiet,
+        **asked,
     )
     table = _measures(choice, ci_prob, replicates, seed, not output.quiet)
     best = choice.results[choice.best]

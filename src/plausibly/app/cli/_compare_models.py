@@ -1,9 +1,7 @@
 """``plausibly models compare``: aggregation models by how well they predict left-out annotations."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
-
-import typer
+from typing import Any
 
 from plausibly.aggregation import parse_variants
 from plausibly.aggregation.model_comparison import Comparison, ComparisonPlan
@@ -26,19 +24,16 @@ MODELS, POINTWISE, FIGURE = "models.csv", "left-out.csv", "models.png"
         --model plackett-luce@1,3,10 --model prirn@10,30,100
     """
 )
-@options.of(find_best)
+@options.of(find_best, "observation folds:N method seed")
 def compare_models(
     data: options.ClassifiedData,
     predictions: list[str] | None = None,
     model: ComparedModelNames = None,
-    observation: Literal["first", "ranking"] = "first",
-    folds: Annotated[int | None, typer.Option(metavar="N")] = None,
-    method: Literal["auto", "refit"] = "auto",
     *,
     modelling: options.ModelOptions,
     sampling: options.SamplingOptions,
-    seed: int = 0,
     output: options.Output,
+    **asked: Any,
 ) -> None:
     """Compare aggregation models by how well they predict left-out annotations.
 
@@ -48,9 +43,8 @@ def compare_models(
     models.png.
     """
     read = data.read(progress=not output.quiet)
-    given = {"observation": observation, "folds": folds, "method": method, "seed": seed}
-    given |= vars(modelling) | vars(sampling) | {"predictions": options.parse_files(predictions) or None}
-    plan = ComparisonPlan.of(read, parse_variants(model or OF_RANKINGS), **given)
+    asked |= vars(modelling) | vars(sampling) | {"predictions": options.parse_files(predictions) or None}
+    plan = ComparisonPlan.of(read, parse_variants(model or OF_RANKINGS), **asked)
     make_folder(output.out, [data.annotations])
     say_progress = speaker(output.quiet)
     compared = plan.run(

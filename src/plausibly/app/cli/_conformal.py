@@ -3,10 +3,9 @@
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import pandas as pd
-import typer
 
 from plausibly.aggregation import aggregate, parse_variants, plan_runs
 from plausibly.app.cli import _options as options
@@ -34,7 +33,7 @@ _DIGITS = ",.4g"
         --new A=new.csv --out results
     """
 )
-@options.of(calibrate)
+@options.of(calibrate, "score target loss samples:M")
 def conformal(
     data: options.ClassifiedData,
     risks: Path | None = None,
@@ -42,12 +41,8 @@ def conformal(
     new: list[str] | None = None,
     logits: bool = False,
     alpha: str = "0.1",
-    score: Literal["lac", "aps", "raps", "top-k"] = "lac",
-    target: Literal["plausibility", "annotator", "vote"] = "plausibility",
     by: str | None = None,
     new_by: Path | None = None,
-    loss: Literal["risk"] | None = None,
-    samples: Annotated[int | None, typer.Option(metavar="M")] = None,
     randomise: bool = False,
     splits: int = 100,
     ci_prob: float = CI_PROB,
@@ -57,6 +52,7 @@ def conformal(
     sampling: options.SamplingOptions,
     seed: int = 0,
     output: options.Output,
+    **asked: Any,
 ) -> None:
     """Compute sets of classes that contain an answer with a guaranteed probability, even where experts disagree.
 
@@ -95,9 +91,8 @@ def conformal(
             "sets consist of classes, but these annotations are scores: convert them to labels by a threshold first."
         )
     column, new_column = _read_by(by, new_by)
-    asked: dict[str, Any] = {"score": score, "target": target, "by": column, "loss": loss, "seed": seed}
-    asked |= {"risks": risks, "samples": samples, "logits": logits}
-    asked |= {"randomise_scores": randomise and score != "lac", "randomise_threshold": randomise}
+    asked |= {"by": column, "seed": seed, "risks": risks, "logits": logits, "randomise_threshold": randomise}
+    asked |= {"randomise_scores": randomise and asked["score"] != "lac"}
     if strangers := [name for name in given_new if name not in named]:
         raise ArgumentError(
             f"--new {strangers[0]}=… has no match in --predictions ({', '.join(named) or 'none'}): give both the same "
@@ -112,11 +107,13 @@ def conformal(
     make_folder(output.out, [data.annotations])
     found: dict[float, dict[str, Any]] = {level: {} for level in alphas}
     measured = None
-    for label, source in _sources(read, target, model, vars(modelling) | vars(sampling), seed, output):
+    for label, source in _sources(read, asked["target"], model, vars(modelling) | vars(sampling), seed, output):
         for level in alphas:
             found[level][label] = calibrate(source, named, alpha=level, **asked)
         if splits and measured is None:
-            kept = {key: asked[key] for key in ("score", "by", "loss", "risks", "logits", "seed", "randomise_scores")}
+            kept = {
+                key: asked.get(key) for key in ("score", "by", "loss", "risks", "logits", "seed", "randomise_scores")
+            }
             measured = conformal_coverage(
                 source, named, alpha=alphas, splits=splits, ci_prob=ci_prob, progress=not output.quiet, **kept
             )

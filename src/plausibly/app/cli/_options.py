@@ -138,12 +138,10 @@ class Output(Publisher):
 
 
 @dataclass
-class StrictOutput(Publisher):
+class StrictOutput(Output):
     """Where results go, and whether the chains must have converged."""
 
-    out: Path | None = None
     strict: bool = False
-    quiet: bool = False
 
 
 @of("plausibly:read_annotations", "case:COLUMN annotator:COLUMN label:COLUMN score:COLUMN count:COLUMN")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -40,10 +40,9 @@ from plausibly.posterior.diagnostics import diagnose
         --measured 0.98 --majority 3 --seed 0 --out results/
     """
 )
-@options.of(weighted_reliability)
+@options.of(weighted_reliability, "confidence:COLUMN chance wrong_labels")
 def reliability(
     data: options.LabelledData,
-    confidence: Annotated[str | None, typer.Option(metavar="COLUMN")] = None,
     scale: str | None = None,
     competence: Annotated[
         str | None,
@@ -54,9 +53,7 @@ def reliability(
         ),
     ] = None,
     truth: Path | None = None,
-    chance: str = "uniform",
     classes: int | None = None,
-    wrong_labels: Literal["spread", "published"] = "spread",
     measured: float | None = None,
     majority: int = 1,
     replicates: int = REPLICATES,
@@ -67,6 +64,7 @@ def reliability(
     seed: int = 0,
     *,
     output: options.StrictOutput,
+    **asked: Any,
 ) -> None:
     """Measure weighted reliability: how much of the annotators' agreement is due to neither chance nor shared mistakes.
 
@@ -101,9 +99,8 @@ def reliability(
     sampler = {name: value for name, value in (("draws", draws), ("chains", chains), ("warmup", warmup)) if value}
     if sampler and competence != "rasch":
         raise ArgumentError(f"--{next(iter(sampler))} is for the Rasch model, but --competence is {competence}.")
-    read = data.read(() if confidence is None else (confidence,), (COLUMN,), quiet=output.quiet)
-    given: dict[str, Any] = {"confidence": confidence, "chance": chance, "scale": parse_scale(scale)}
-    given |= {"n_classes": classes, "wrong_labels": wrong_labels, "progress": not output.quiet}
+    read = data.read([*filter(None, [asked.get("confidence")])], (COLUMN,), quiet=output.quiet)
+    given = asked | {"scale": parse_scale(scale), "n_classes": classes, "progress": not output.quiet}
     result = weighted_reliability(
         read, competence=options.number_or_text(competence), truth=truth, seed=seed, **given, **sampler
     )

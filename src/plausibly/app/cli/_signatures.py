@@ -99,7 +99,7 @@ def spread(command: Callable[..., None], shared: str) -> Callable[..., None]:
     words = [one for one in parameters if any(isinstance(info, ArgumentInfo) for info in _infos(one.annotation))]
     options = [one for one in parameters if one not in words]
     options.sort(key=lambda one: ORDER.index(one.name if one.name in ORDER else ""))
-    if len(options) > MOST:
+    if len(options) >= MOST:
         options.insert(MOST - 2, _help_all(len(options) - MOST + 2))
     parameters = [*words, *options]
     with_options.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -172,7 +172,8 @@ def _as_option(one: inspect.Parameter, metavar: str) -> inspect.Parameter:
     hint = one.annotation
     kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     found: Any = next((kind for kind in kinds if get_origin(kind) is Literal), None)
-    found = found or next((kind for kind in (bool, int, float) if kind in kinds), Path if metavar == "FILE" else str)
+    numbers = () if metavar == "COLUMN" else (bool, int, float)
+    found = found or next((kind for kind in numbers if kind in kinds), Path if metavar == "FILE" else str)
     default = one.default if isinstance(one.default, str | int | float) else None
     return one.replace(default=default, annotation=found | None if default is None else found)
 
