@@ -14,7 +14,7 @@ from scipy.special import expit, logit
 from plausibly.data.case import LabelledCases
 from plausibly.families.model import Model
 from plausibly.families.true_class import OPTIONS, TrueClass
-from plausibly.inference.draws import dirichlet
+from plausibly.inference.moves import Moves
 from plausibly.models.dawid_skene import (
     EXPECTED,
     PAUN,
@@ -71,36 +71,36 @@ def common_confusion(labels: LabelledCases) -> None:
     sum_out_truth(labels, of_case, common[None], looks)
 
 
-def start(counts: Int[np.ndarray, "annotator class named"], random: np.random.Generator) -> dict[str, Any]:
+def start(counts: Int[np.ndarray, "annotator class named"], random: Moves) -> dict[str, Any]:
     """Start near what the majority vote says."""
     return {"common_confusion": start_common(counts)}
 
 
-def start_even(counts: Int[np.ndarray, "annotator class named"], random: np.random.Generator) -> dict[str, Any]:
+def start_even(counts: Int[np.ndarray, "annotator class named"], random: Moves) -> dict[str, Any]:
     """Start as :func:`start`, with one accuracy for all classes."""
     common = start(counts, random)["common_confusion"]
     return {"common_confusion": even(float(np.trace(common)) / len(common), len(common))}
 
 
 def draw_even(
-    common: Float[np.ndarray, "class named"], counts: Int[np.ndarray, "class named"], random: np.random.Generator
+    common: Float[np.ndarray, "class named"], counts: Int[np.ndarray, "class named"], random: Moves
 ) -> Float[np.ndarray, "class named"]:
     """Draw the one accuracy of all classes given counts of labels; one below chance is refused."""
     right, k = np.trace(counts), len(counts)
-    drawn = random.beta(STRENGTH * EXPECTED + right, STRENGTH * (1 - EXPECTED) + counts.sum() - right)
-    return even(drawn, k) if drawn >= 1 / k else common
+    first, second = STRENGTH * EXPECTED + right, STRENGTH * (1 - EXPECTED) + counts.sum() - right
+    return even(random.betas("right", first, second, common[0, 0], 1 / k), k)
 
 
 def move(
     values: dict[str, Any],
     counts: Int[np.ndarray, "annotator class named"],
     truth: Int[np.ndarray, " class"],
-    random: np.random.Generator,
+    random: Moves,
     draw_common: Callable[..., Float[np.ndarray, "class named"]] = draw_common,
 ) -> dict[str, Any]:
     """Draw everything shared, given the true classes."""
     common = draw_common(values["common_confusion"], counts.sum(0), random)
-    return {"prevalence": dirichlet(1 + truth, random), "common_confusion": common}
+    return {"prevalence": random.rows("prevalence", 1 + truth), "common_confusion": common}
 
 
 def shift(values: dict[str, Any], by: Float[np.ndarray, "#annotator class"]) -> tuple[dict[str, Any], float]:
@@ -110,7 +110,7 @@ def shift(values: dict[str, Any], by: Float[np.ndarray, "#annotator class"]) -> 
     if not 1 / k <= right < 1:
         return values, -np.inf
     prior = STRENGTH * EXPECTED * np.log(right) + STRENGTH * (1 - EXPECTED) * np.log1p(-right)
-    return values | {"common_confusion": even(right, k)}, float(prior)
+    return values | {"common_confusion": even(right, k), "right": right}, float(prior)
 
 
 def confusion(values: dict[str, Any]) -> Float[np.ndarray, "*draw annotator class named"]:

@@ -18,7 +18,7 @@ from plausibly.data.case import LabelledCases
 from plausibly.data.regression import expected_shares, prior_moments, split
 from plausibly.families.model import Model
 from plausibly.families.true_class import OPTIONS, TrueClass
-from plausibly.inference.draws import dirichlet, draw_tables, slice_draw, slice_one
+from plausibly.inference.moves import Moves
 
 STRENGTH, EXPECTED = 5.0, 0.8  # of the common confusion: how many labels its prior is worth, how many of them are right
 SHAPE, RATE = 2.0, 0.2  # of the concentration, about 10: an annotator resembles the others as if by ten labels a class
@@ -220,7 +220,7 @@ def common_shape(n_classes: int) -> Float[np.ndarray, "class named"]:
     return np.where(np.eye(n_classes, dtype=bool), STRENGTH * EXPECTED, others)
 
 
-def start(counts: Int[np.ndarray, "annotator class named"], random: np.random.Generator) -> dict[str, Any]:
+def start(counts: Int[np.ndarray, "annotator class named"], random: Moves) -> dict[str, Any]:
     """Start near what the majority vote says of the annotators together, all of whom attend."""
     k = counts.shape[-1]
     return {
@@ -229,7 +229,7 @@ def start(counts: Int[np.ndarray, "annotator class named"], random: np.random.Ge
         "mean_attention": random.uniform(0.6, 0.9),
         "attention_strength": random.uniform(1.0, 2.0),
         "attention": random.uniform(0.6, 1.0, len(counts)),
-        "habit": dirichlet(np.ones((len(counts), k)), random),
+        "habit": random.dirichlet(np.ones(k), len(counts)),
     }
 
 
@@ -243,15 +243,13 @@ def start_common(counts: Int[np.ndarray, "annotator class named"]) -> Float[np.n
 
 
 def draw_common(
-    common: Float[np.ndarray, "class named"], counts: Int[np.ndarray, "class named"], random: np.random.Generator
+    common: Float[np.ndarray, "class named"], counts: Int[np.ndarray, "class named"], random: Moves
 ) -> Float[np.ndarray, "class named"]:
     """Draw the common confusion given counts of labels; a row in which another class is more probable is refused."""
-    proposed = dirichlet(common_shape(len(counts)) + counts, random)
-    good = np.diagonal(proposed) >= proposed.max(1)
-    return np.where(good[:, None], proposed, common)
+    return random.rows("common_confusion", common_shape(len(counts)) + counts, common)
 
 
-def start_seeing(counts: Int[np.ndarray, "annotator class named"], random: np.random.Generator) -> dict[str, Any]:
+def start_seeing(counts: Int[np.ndarray, "annotator class named"], random: Moves) -> dict[str, Any]:
     """Start as :func:`start`, where attentive annotators name what they see."""
     return start(counts, random) | {"common_confusion": np.eye(counts.shape[-1])}
 
@@ -260,7 +258,7 @@ def move(
     values: dict[str, Any],
     counts: Int[np.ndarray, "annotator class named"],
     truth: Int[np.ndarray, " class"],
-    random: np.random.Generator,
+    random: Moves,
     draw_common: Callable[..., Float[np.ndarray, "class named"]] = draw_common,
 ) -> dict[str, Any]:
     r"""Draw everything shared, given the true classes.
@@ -274,22 +272,20 @@ def move(
     common, concentration = values["common_confusion"], values["concentration"]
     attention, habit = values["attention"][:, None, None], values["habit"][:, None]
     centre = attention * common + (1 - attention) * habit
-    tables = draw_tables(concentration[:, None] * centre, counts, random)
-    attended = random.binomial(tables, np.minimum(attention * common / centre, 1))
+    tables = random.tables("tables", concentration[:, None] * centre, counts)
+    attended = random.among("attended", tables, np.minimum(attention * common / centre, 1))
     by_habit = tables - attended
     common = draw_common(common, attended.sum(0), random)
     tables = attended.sum((1, 2)), by_habit.sum((1, 2))
     mean, strength = draw_attention(values["mean_attention"], values["attention_strength"], *tables, random)
-    attention = random.beta(strength * mean + tables[0], strength * (1 - mean) + tables[1])
-    attention = np.minimum(attention, 1 - 1e-12)  # else what is not common has no shape
-    habit = dirichlet(1 + by_habit.sum(1), random)
+    attention = random.betas("attention", strength * mean + tables[0], strength * (1 - mean) + tables[1])
+    habit = random.rows("habit", 1 + by_habit.sum(1))
     centre = attention[:, None, None] * common + (1 - attention)[:, None, None] * habit[:, None]
-    width = np.full(len(truth), 2.0)
     some = counts.nonzero()
     log_density = partial(of_concentration, counts[some], centre[some], some[1], counts.sum(2))
-    concentration = np.exp(slice_draw(np.log(concentration), width, log_density, random))
-    confusion = dirichlet(concentration[:, None] * centre + counts, random)
-    prevalence = dirichlet(1 + truth, random)
+    concentration = np.exp(random.slices("log concentration", np.log(concentration), 2.0, log_density))
+    confusion = random.rows("confusion", concentration[:, None] * centre + counts)
+    prevalence = random.rows("prevalence", 1 + truth)
     return {
         "prevalence": prevalence,
         "common_confusion": common,
@@ -308,7 +304,7 @@ def draw_attention(
     strength: float,
     attended: Int[np.ndarray, " annotator"],
     by_habit: Int[np.ndarray, " annotator"],
-    random: np.random.Generator,
+    random: Moves,
 ) -> tuple[float, float]:
     r"""Draw mean and strength of attention given how many tables of each annotator are of attention and of habit."""
 
@@ -320,8 +316,8 @@ def draw_attention(
         return float(of_tables + prior + log_expit(logit) + log_expit(-logit))
 
     of_mean, of_strength = float(np.log(mean) - np.log1p(-mean)), float(np.log(strength))
-    of_mean = slice_one(of_mean, 3.0, lambda x: log_density(x, of_strength), random)
-    of_strength = slice_one(of_strength, 3.0, lambda x: log_density(of_mean, x), random)
+    of_mean = random.slice("logit mean_attention", of_mean, 3.0, lambda x: log_density(x, of_strength))
+    of_strength = random.slice("log attention_strength", of_strength, 3.0, lambda x: log_density(of_mean, x))
     return float(np.clip(expit(of_mean), 1e-12, 1 - 1e-12)), float(np.exp(of_strength))
 
 

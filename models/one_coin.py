@@ -9,12 +9,12 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from jaxtyping import Float, Int
-from scipy.special import expit, log_ndtr, ndtri_exp
+from scipy.special import expit
 
 from plausibly.data.case import LabelledCases
 from plausibly.families.model import Model
 from plausibly.families.true_class import OPTIONS, TrueClass
-from plausibly.inference.draws import dirichlet, slice_draw
+from plausibly.inference.moves import Moves, half_normal
 from plausibly.models.dawid_skene import PAUN, SKENE, accuracies, draw_prevalence, even, sum_out_truth
 
 LOCATION, SCALE = 1.0, 1.5  # of the mean log odds of being right
@@ -80,7 +80,7 @@ def one_coin(labels: LabelledCases) -> None:
     sum_out_truth(labels, of_case, confusion, looks)
 
 
-def start(counts: Int[np.ndarray, "annotator class named"], random: np.random.Generator) -> dict[str, Any]:
+def start(counts: Int[np.ndarray, "annotator class named"], random: Moves) -> dict[str, Any]:
     """Start near what the majority vote says of the annotators together."""
     right = np.trace(counts, axis1=1, axis2=2)
     k = counts.shape[-1]
@@ -100,7 +100,7 @@ def move(
     values: dict[str, Any],
     counts: Int[np.ndarray, "annotator class named"],
     truth: Int[np.ndarray, " class"],
-    random: np.random.Generator,
+    random: Moves,
 ) -> dict[str, Any]:
     """Draw everything shared, given the true classes.
 
@@ -114,40 +114,43 @@ def move(
     share = (labels[0] + 1) / (labels[1] + 2)
     width = 6 / np.sqrt(0.2 + labels[1] * share * (1 - share))
     prior = partial(of_log_odds, mean=mean, spread=spread, unlike=values["share_unlike"])
-    x = slice_draw(x, width, lambda x: of_labels(x, *labels) + np.logaddexp(*prior(x)), random)
-    unlike = random.random(len(x)) < expit(np.subtract(*prior(x)[::-1]))
-    share_unlike = random.beta(UNLIKE + unlike.sum(), LIKE + (~unlike).sum())
+    x = random.slices("log_odds", x, width, lambda x: of_labels(x, *labels) + np.logaddexp(*prior(x)))
+    unlike = random.whether("unlike", expit(np.subtract(*prior(x)[::-1])))
+    share_unlike = random.betas("share_unlike", UNLIKE + unlike.sum(), LIKE + (~unlike).sum())
 
     like, of_like = x[~unlike], (labels[0][~unlike], labels[1][~unlike])
     precision = SCALE**-2 + len(like) / spread**2
     centre = (LOCATION / SCALE**2 + like.sum() / spread**2) / precision
-    mean = above(lowest, float(centre), float(precision**-0.5), random)
-    wide, squares = np.full(1, 5 / np.sqrt(len(like) + 1) + 0.5), ((like - mean) ** 2).sum()
-    log_spread = slice_draw(
-        np.log([spread]), wide, lambda log: of_spread(log) - len(like) * log - squares / (2 * np.exp(2 * log)), random
+    mean = float(random.between("mean_log_odds", lowest, np.inf, centre, precision**-0.5))
+    wide, squares = 5 / np.sqrt(len(like) + 1) + 0.5, ((like - mean) ** 2).sum()
+    log_spread = random.slice(
+        "log spread",
+        np.log(spread),
+        wide,
+        lambda log: half_normal(log, SPREAD) - len(like) * log - squares / (2 * np.exp(2 * log)),
     )
 
     deviation = (like - mean) / np.exp(log_spread)
-    spread = np.exp(log_spread)
-    to = slice_draw(
-        np.array([mean]),
-        wide,
-        lambda to: of_mean(to, lowest) + of_labels(to + spread * deviation, *of_like).sum(),
-        random,
+
+    def to(mean: float, log_spread: float) -> dict[str, Any]:
+        moved = x.copy()
+        moved[~unlike] = mean + np.exp(log_spread) * deviation
+        return {"mean_log_odds": mean, "spread": np.exp(log_spread), "log_odds": moved}
+
+    def log_density(mean: float, log_spread: float) -> float:
+        of_shared = of_mean(mean, lowest) + half_normal(log_spread, SPREAD)
+        return of_shared + of_labels(mean + np.exp(log_spread) * deviation, *of_like).sum()
+
+    given = log_spread
+    mean = random.slice(
+        "mean, deviations held", mean, wide, lambda at: log_density(at, given), lambda at: to(at, given)
     )
-    log_spread = slice_draw(
-        log_spread, wide, lambda log: of_spread(log) + of_labels(to + np.exp(log) * deviation, *of_like).sum(), random
+    log_spread = random.slice(
+        "spread, deviations held", given, wide, lambda at: log_density(mean, at), lambda at: to(mean, at)
     )
-    mean, spread = float(to[0]), float(np.exp(log_spread)[0])
-    x[~unlike] = mean + spread * deviation
-    return {
-        "prevalence": dirichlet(1 + truth, random),
-        "mean_log_odds": mean,
-        "spread": spread,
-        "share_unlike": share_unlike,
-        "log_odds": x,
-        "accuracy": expit(x),
-    }
+    moved = to(mean, log_spread)
+    shared = {"prevalence": random.rows("prevalence", 1 + truth), "share_unlike": share_unlike}
+    return shared | moved | {"accuracy": expit(moved["log_odds"])}
 
 
 def of_log_odds(
@@ -172,20 +175,9 @@ def of_labels(
     return right * x - total * np.logaddexp(0, x)
 
 
-def of_mean(mean: Float[np.ndarray, " one"], lowest: float) -> Float[np.ndarray, " one"]:
+def of_mean(mean: float, lowest: float) -> float:
     """Log prior density of the mean log odds, up to a constant."""
-    return np.where(mean > lowest, -(((mean - LOCATION) / SCALE) ** 2) / 2, -np.inf)
-
-
-def of_spread(log_spread: Float[np.ndarray, " one"]) -> Float[np.ndarray, " one"]:
-    """Log prior density of the logarithm of the spread, up to a constant."""
-    return log_spread - (np.exp(log_spread) / SPREAD) ** 2 / 2
-
-
-def above(lowest: float, location: float, scale: float, random: np.random.Generator) -> float:
-    """Draw from a normal distribution cut off below."""
-    inside = log_ndtr((location - lowest) / scale)
-    return max(float(location - scale * ndtri_exp(inside + np.log(1 - random.random()))), lowest)
+    return -(((mean - LOCATION) / SCALE) ** 2) / 2 if mean > lowest else -np.inf
 
 
 def confusion(values: dict[str, Any]) -> Float[np.ndarray, "*draw annotator class named"]:
@@ -204,7 +196,7 @@ def shift(values: dict[str, Any], by: Float[np.ndarray, "#annotator class"]) -> 
     mean, x = values["mean_log_odds"] + by.mean(), np.asarray(values["log_odds"]) + by.mean(1)
     prior = of_log_odds(x, mean=mean, spread=values["spread"], unlike=values["share_unlike"])
     k = np.shape(values["prevalence"])[-1]
-    of_all = float(of_mean(np.array([mean]), float(-np.log(k - 1)))[0] + np.logaddexp(*prior).sum())
+    of_all = float(of_mean(float(mean), float(-np.log(k - 1))) + np.logaddexp(*prior).sum())
     return values | {"mean_log_odds": mean, "log_odds": x, "attention": expit(x)}, of_all
 
 

@@ -18,6 +18,7 @@ from plausibly.aggregation import unjudged
 from plausibly.base.progress import Progress
 from plausibly.families.priors.population import Population
 from plausibly.families.priors.population._sampler import Labels, start, sweep
+from plausibly.inference.moves import Moves
 from validation._ranks import places
 from validation._result import Result, Settings
 
@@ -94,9 +95,10 @@ def one_data_set(number: int, seed: int, by_case: bool) -> dict[str, tuple[float
     case, one = np.repeat(np.arange(CASES), LABELS), np.ones(CASES * LABELS)
     members = truth.labels.ravel()
     labels = Labels(case, one, np.arange(len(case)), one.astype(np.int64), members, CASES, CLASSES)
-    state, drawn = start(labels, rng, by_case), []
+    random = Moves.of(seed, by_case, number, 1)
+    state, drawn = start(labels, random, by_case), []
     for at in range(WARMUP + SWEEPS):
-        state = sweep(state, labels, rng)
+        state = sweep(state, labels, random)
         if at >= WARMUP and at % THIN == 0:
             drawn.append(state)
     quantities: dict[str, Callable] = {

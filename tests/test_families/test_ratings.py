@@ -5,12 +5,10 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
 import plausibly as pb
 from plausibly.base.errors import ArgumentError, ConvergenceWarning, PlausiblyWarning
 from plausibly.families.ratings import RatedCases, sample_chain
-from plausibly.families.ratings._sampler import OF_CASES, OF_GROUPS, SPREAD, SPREAD_SD, _State
 from plausibly.families.ratings._shared_errors import agreements
 from plausibly.families.together import err_together
 from tests.test_app.test_cli.run import succeed
@@ -45,60 +43,6 @@ def aggregate(data, model="ordinal-scores", **options):
 @pytest.fixture(scope="module")
 def posterior():
     return aggregate(scores(1, n_groups=4), case_groups={"system": np.arange(60) % 4})
-
-
-@pytest.mark.parametrize("per_case", [1, 3])
-def test_scales_of_groups_are_drawn_with_the_means_of_cases_integrated_out(per_case):
-    """Their joint density with the length of effects is that of a normal distribution of all ratings, on a grid."""
-    table, _, group = simulate(2, n_cases=24, per_case=per_case, n_groups=4)
-    groups = {"system": (np.array([str(of) for of in range(4)]), group)}
-    rated = RatedCases.of(pb.Annotations.from_scores(table), None, groups)
-    state = _State(rated, np.random.default_rng(0))
-    for _ in range(20):
-        state.sweep()
-    effects = state.effects["system"].copy()
-    error = state.z - state.severity[rated.rater] - (state._expected - effects[group])[rated.case]
-    spread = np.exp(state.log_spread)[rated.rater]
-    covariance = np.diag(spread**2) + state.case_spread**2 * (rated.case[:, None] == rated.case)
-    log_scale, log_length = np.meshgrid(np.linspace(-7, 2, 400), np.linspace(-9, 3, 500), indexing="ij")
-    scale, length = np.exp(log_scale), np.exp(log_length)
-    of_rating = effects[group][rated.case]
-    linear, square = (np.linalg.solve(covariance, of_rating) @ of for of in (error, of_rating))
-    log_density = log_scale - (scale / OF_GROUPS) ** 2 / 2 + linear * length - square * length**2 / 2
-    log_density += 4 * (log_length - log_scale) - (length / scale) ** 2 * (effects**2).sum() / 2
-    weight = np.exp(log_density - log_density.max())
-    weight /= weight.sum()
-    drawn = np.empty((3000, 2))
-    for row in drawn:
-        state._draw_scales_of_groups()
-        row[:] = np.log(state.scales["system"]), np.log(state.effects["system"][0] / effects[0])
-    for at, grid in enumerate((log_scale, log_length)):
-        mean = (weight * grid).sum()
-        assert drawn[:, at].mean() == pytest.approx(mean, abs=0.1)
-        assert drawn[:, at].std() == pytest.approx(np.sqrt((weight * (grid - mean) ** 2).sum()), rel=0.1)
-
-
-def test_variances_of_cases_and_of_raters_are_exchanged_by_their_joint_density(monkeypatch):
-    """The density of the spread of cases where its sums with variances of raters, not their spreads, are held."""
-    random = np.random.default_rng(3)
-    names = {"case": [f"c{at:02}" for at in range(20)], "annotator": ["r0", "r1", "r2", "r0"] * 5}
-    rated = RatedCases.of(pb.Annotations.from_scores(pd.DataFrame(names | {"score": random.normal(size=20)})), None, {})
-    state, found = _State(rated, random), []
-    state.log_spread += np.array([0.0, 0.2, 0.5])
-    at = np.log(state.case_spread) - np.array([1.0, 0.3, 0.0])
-    monkeypatch.setattr(state, "_slice", lambda x, density: found.append([density(one) for one in at]) or x)
-    sums, error = state.case_spread**2 + np.exp(2 * state.log_spread), state.z - state.severity[rated.rater]
-    level = stats.multivariate_normal(np.full(3, SPREAD), np.eye(3) * state.variation**2 + SPREAD_SD**2)
-
-    def expected(log_case):
-        variances = sums - np.exp(2 * log_case)  # of raters; that of a rating is the sum
-        log_density = stats.norm(state.location, np.sqrt(sums[rated.rater])).logpdf(error).sum()
-        log_density -= (rated.rounding**2 / variances).sum() / 2 - level.logpdf(np.log(variances) / 2)
-        log_density += log_case + stats.halfnorm(scale=OF_CASES).logpdf(np.exp(log_case))
-        return log_density - np.log(variances).sum()  # the Jacobian
-
-    state._draw_case_spread()
-    np.testing.assert_allclose(np.diff(found[1]), np.diff([expected(one) for one in at]), rtol=1e-6)
 
 
 def jury(seed, n=150, people=3, models=3, correlation=0.6):

@@ -14,7 +14,8 @@ import plausibly as pb
 from plausibly.aggregation import unjudged
 from plausibly.base.errors import PlausiblyWarning
 from plausibly.data.case import NormalInverseGamma, ScoredCase
-from plausibly.inference.gibbs._ordinal import Categories, draw_between, estimate_ordinal_prior, ordinal
+from plausibly.inference.draws import draw_between
+from plausibly.inference.gibbs._ordinal import Categories, estimate_ordinal_prior, ordinal
 from plausibly.models import MODELS
 
 PRIOR = NormalInverseGamma(0.3, 0.8, 2.0, 1.5)

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 import zarr
 from numpyro.handlers import seed, substitute, trace
-from scipy import special, stats
 
 import plausibly as pb
 from plausibly.aggregation import unjudged
@@ -94,60 +93,6 @@ def test_programs_give_labels_the_same_probability(name, given):
     joint = np.exp(LABELS.log_joint(found["prevalence"], model.family.confusion(found)))
     np.testing.assert_allclose(sites["plausibility"], joint / joint.sum(1, keepdims=True), rtol=1e-4)
     np.testing.assert_allclose(log_factor, np.log(joint.sum(1)).sum(), rtol=1e-4)
-
-
-def test_tables_have_the_expectation_of_a_chinese_restaurant():
-    rng = np.random.default_rng(0)
-    shape, counts = np.array([[0.3, 2.0], [9.0, 0.01]]), np.array([[[7, 3], [4, 0]], [[1, 2], [0, 5]]])
-    mean = np.mean([skene.draw_tables(np.stack([shape, shape]), counts, rng) for _ in range(4000)], axis=0)
-    for cell in np.ndindex(counts.shape):
-        a = shape[cell[1:]]
-        assert mean[cell] == pytest.approx(sum(a / (a + i) for i in range(counts[cell])), abs=0.06)
-
-
-def test_slices_draw_from_their_density():
-    rng, x = np.random.default_rng(0), np.zeros(2)
-    draws = []
-    for _ in range(6000):
-        x = skene.slice_draw(x, np.array([0.5, 20.0]), lambda x: -np.abs(x) + np.where(x > 2, -np.inf, 0), rng)
-        draws.append(x)
-    cut = stats.laplace.cdf(2)
-    for column in np.array(draws)[::20].T:
-        assert stats.kstest(column, lambda x: stats.laplace.cdf(x) / cut).pvalue > 0.001
-
-
-def test_attention_is_drawn_from_its_posterior():
-    """Mean and strength by slices against the same posterior on a grid."""
-    attended, by_habit, rng = np.array([8, 9, 0]), np.array([0, 1, 6]), np.random.default_rng(0)
-    logit, log = np.meshgrid(np.linspace(-8, 8, 161), np.linspace(-6, 3, 181), indexing="ij")
-    mean, strength = 1 / (1 + np.exp(-logit)), np.exp(log)
-    a, b = (strength * mean)[..., None], (strength * (1 - mean))[..., None]
-    density = (special.betaln(a + attended, b + by_habit) - special.betaln(a, b)).sum(-1)
-    density = density + np.log(mean * (1 - mean)) + 2 * log - strength
-    weight = np.exp(density - density.max())
-    expected = [(weight * value).sum() / weight.sum() for value in (mean, log)]
-    at, draws = (0.5, 1.0), []
-    for _ in range(6000):
-        at = skene.draw_attention(*at, attended, by_habit, rng)
-        draws.append((at[0], np.log(at[1])))
-    np.testing.assert_allclose(np.mean(draws, axis=0), expected, atol=0.06)
-
-
-@pytest.mark.parametrize("name", BOTH)
-def test_the_prevalence_has_a_uniform_prior(name):
-    family, random = MODELS[name].family, np.random.default_rng(0)
-    counts = LABELS.count(np.array([2, 1, 0]))
-    values, cases = family.start(counts, random), np.array([0, 2, 5])
-    mean = np.mean([family.move(values, counts, cases, random)["prevalence"] for _ in range(600)], axis=0)
-    np.testing.assert_allclose(mean, (1 + cases) / 10, atol=0.03)  # five standard errors
-
-
-def test_a_normal_variable_above_a_bound():
-    rng = np.random.default_rng(0)
-    draws = [coin.above(1.5, 0.5, 0.7, rng) for _ in range(2000)]
-    assert min(draws) > 1.5
-    assert stats.kstest(draws, stats.truncnorm(1 / 0.7, np.inf, 0.5, 0.7).cdf).pvalue > 0.001
-    assert coin.above(50.0, 0.0, 1.0, rng) == pytest.approx(50, abs=0.5)
 
 
 @pytest.fixture(scope="module")

@@ -6,17 +6,14 @@ Looks, what annotators see, and true classes are written out here, one after the
 from dataclasses import replace
 from itertools import combinations, product
 
-import jax
 import numpy as np
 import pytest
-from numpyro.handlers import seed, substitute, trace
-from scipy import stats
 
 import plausibly as pb
 from plausibly.aggregation import unjudged
 from plausibly.data.case import LabelledCases, Looks
 from plausibly.families.priors.evidence import log_scores
-from plausibly.families.true_class import _by_look, class_probabilities
+from plausibly.families.true_class import class_probabilities
 from plausibly.families.true_class._coefficients import shares_of
 from plausibly.families.true_class._leave_out import _predict
 from plausibly.families.true_class._sampler import sites_of
@@ -197,146 +194,6 @@ MOVED = {
     "one-coin": {"log_odds": None, "mean_log_odds": None},
     "common-confusion": {"common_confusion": None},
 }
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ALL)
-def test_shifts_return_the_density_along_their_line(name, float64):
-    """It changes as the density of the program does, times the determinant of the shift, by differences."""
-    model, family = MODELS[name], MODELS[name].family.where("by-case")
-    labels = small(3, alike=not family.named)
-    sites = trace(seed(model.program, 3)).get_trace(labels)
-    given = {site: one["value"] for site, one in sites.items() if one["type"] == "sample" and "fn" in one}
-    given = {site: np.asarray(value, float) for site, value in given.items() if value is not None}
-    values = {site: np.asarray(one["value"], float) for site, one in sites.items() if site in family.sites}
-    values |= given
-    if name == "dawid-skene":  # away from the bounds at which shares are cut off
-        random = np.random.default_rng(0)
-        values |= {"confusion": random.dirichlet(np.ones(3) * 3, (3, 3)), "habit": random.dirichlet(np.ones(3), 3)}
-        values |= {"attention": np.array([0.3, 0.6, 0.8]), "mean_attention": np.array(0.6)}
-
-    def flat(values):
-        if name == "common-confusion":
-            return values["common_confusion"][0, :1]
-        return np.concatenate([np.ravel(values[site][..., :free]) for site, free in MOVED[name].items() if free] + [
-            np.ravel(values[site]) for site, free in MOVED[name].items() if free is None
-        ])  # fmt: skip
-
-    def full(vector):
-        if name == "common-confusion":
-            right = vector[0]
-            return {"common_confusion": np.where(np.eye(3), right, (1 - right) / 2)}
-        made, at = {}, 0
-        for site, free in MOVED[name].items():
-            shape = np.shape(values[site])
-            shape = (*shape[:-1], free) if free else shape
-            size = int(np.prod(shape))
-            part = vector[at : at + size].reshape(shape)
-            made[site] = np.concatenate([part, 1 - part.sum(-1, keepdims=True)], axis=-1) if free else part
-            at += size
-        return made
-
-    def log_determinant(by):
-        x, step = flat(values), 1e-6
-        columns = [
-            flat(family.shift(values | full(x + step * one), by)[0])
-            - flat(family.shift(values | full(x - step * one), by)[0])
-            for one in np.eye(len(x))
-        ]
-        return np.linalg.slogdet(np.array(columns) / (2 * step))[1]
-
-    @jax.jit
-    def of_program(named):
-        made = trace(seed(substitute(model.program, named), 0)).get_trace(labels)
-        sampled = [one for site, one in made.items() if one["type"] == "sample" and site != "labels"]
-        return sum(one["fn"].log_prob(one["value"]).sum() for one in sampled)
-
-    def log_density(values):
-        """Log density of the program without labels."""
-        named = {site: values[site] for site in given if site in values}
-        named |= {"right": values["common_confusion"][0, 0]} if name == "common-confusion" else {}
-        with float64():
-            return float(of_program(named))
-
-    before = family.shift(values, np.zeros((1, 3)))
-    each = [] if name == "common-confusion" else [np.array([[0.2, -0.3, 0.1], [0.5, 0.0, 0.6], [-0.2, 0.1, 0.9]])]
-    for by in (np.full((1, 3), -0.4), np.full((1, 3), 1.1), np.array([[0, 0.3, 0]]), *each):
-        moved, of_moved = family.shift(values, by)
-        expected = log_density(moved) - log_density(values) + log_determinant(by)
-        assert of_moved - before[1] == pytest.approx(expected, abs=1e-3)
-        back = family.shift(moved, -by)
-        np.testing.assert_allclose(flat(back[0]), flat(values), rtol=1e-6)
-        assert back[1] == pytest.approx(before[1])
-    if name != "dawid-skene":
-        assert family.shift(values, np.full((1, 3), -20.0))[1] == -np.inf
-
-
-@pytest.mark.parametrize("kind", ["one group", "two groups"])
-def test_lines_return_the_density_of_how_common_looks_are(kind):
-    """It is that of Dirichlet distributions, in coordinates of the log odds that cases are unclear."""
-    labels = small(3, kind)
-    prior = labels.looks.prior[None]
-    if labels.n_groups > 1:
-        prior = np.stack(list(map(labels.looks.prior_by_class, labels.together)))
-    rng, group = np.random.default_rng(1), labels.n_groups - 1
-    weights = dirichlet(prior + 3 * (prior > 0), rng)
-    line = _by_look._Line(labels, prior)
-
-    def of_dirichlet(weights):
-        """Log density in coordinates of u, the share of unclear kinds, and proportions within these and the others."""
-        total = 0.0
-        for row, shape in zip(weights[group].reshape(-1, 9), prior[group].reshape(-1, 9), strict=True):
-            some, u = shape > 0, row[3:].sum()
-            total += stats.dirichlet(shape[some]).logpdf(row[some])
-            total += some[3:].sum() * np.log(u) + some[:3].sum() * np.log1p(-u)
-        return total
-
-    before = line._turned(weights, group, 0.0)[0] - of_dirichlet(weights)
-    for by in (-1.3, 0.8):
-        of_moved, moved = line._turned(weights, group, by)
-        assert of_moved - of_dirichlet(moved) == pytest.approx(before)
-        odds = [np.log(w / (1 - w)) for w in (one[group][..., 3:].sum(-1) for one in (weights, moved))]
-        np.testing.assert_allclose(odds[1] - odds[0], by)
-        np.testing.assert_allclose(np.delete(moved, group, 0), np.delete(weights, group, 0))
-        np.testing.assert_allclose(moved.sum(-1), 1)
-
-
-def on_a_grid(log_likelihood):
-    """Mean and standard deviation of the weights of two clear kinds and an unclear one, of which the prior is known."""
-    at = (np.arange(400) + 0.5) / 400
-    # Logistic coordinates of a stick that is broken twice, so that small weights are not lost.
-    first, second = np.meshgrid(stats.beta(2, 2.5).ppf(at), stats.beta(2, 0.5).ppf(at), indexing="ij")
-    weights = np.stack([first, (1 - first) * second, (1 - first) * (1 - second)], axis=-1).reshape(-1, 3)
-    logs = log_likelihood(weights)
-    chance = np.exp(logs - logs.max())
-    mean = chance @ weights / chance.sum()
-    return mean, np.sqrt(chance @ (weights - mean) ** 2 / chance.sum())
-
-
-def test_exchanges_draw_weights_with_looks_summed_out():
-    looks, rng = Looks.of(2), np.random.default_rng(0)
-    of_look = np.array([[0.9, 0.1], [0.1, 0.9], [0.5, 0.5]])[np.repeat([0, 1, 2], [5, 3, 4])] ** 2
-    by_look = looks.shares @ of_look.T
-    mean, sd = on_a_grid(lambda weights: np.log(weights @ looks.of_kind @ by_look).sum(1))
-    weights, draws = np.array([[0.4, 0.3, 0.3]]), []
-    for _ in range(3000):
-        weights = _by_look._exchanged(looks, weights, by_look.astype(np.float32), rng)
-        draws.append(weights[0])
-    np.testing.assert_allclose(np.sum(draws, axis=1), 1)
-    np.testing.assert_allclose(np.mean(draws, axis=0), mean, atol=0.12 * sd.min())
-    np.testing.assert_allclose(np.std(draws, axis=0), sd, rtol=0.1)
-
-
-def test_weights_are_drawn_given_true_classes_that_predictions_tell():
-    looks, rng = Looks.of(2), np.random.default_rng(0)
-    kinds, truth = np.array([8, 3, 5]), np.array([11, 5])
-    mean, sd = on_a_grid(lambda w: np.log(w) @ kinds - np.log(w @ (looks.of_kind @ looks.shares)) @ truth)
-    weights, draws = np.array([[0.4, 0.3, 0.3]]), []
-    for _ in range(12_000):
-        weights = _by_look._draw_with_predictions(looks, weights, kinds, truth, rng)
-        draws.append(weights[0])
-    np.testing.assert_allclose(np.mean(draws, axis=0), mean, atol=0.12 * sd.min())
-    np.testing.assert_allclose(np.std(draws, axis=0), sd, rtol=0.1)
 
 
 def unclear(n=300, people=5, k=2, share=0.5, right=0.95, seed=0):

@@ -52,7 +52,6 @@ from plausibly.inference.gibbs._kernel import PlackettLuceGibbs as PlackettLuceG
 from plausibly.inference.gibbs._kernel import check_repeats as check_repeats
 from plausibly.inference.gibbs._ordinal import ORDINAL_THINNING as ORDINAL_THINNING
 from plausibly.inference.gibbs._ordinal import Categories as Categories
-from plausibly.inference.gibbs._ordinal import draw_between as draw_between
 from plausibly.inference.gibbs._ordinal import estimate_ordinal_prior as estimate_ordinal_prior
 from plausibly.inference.gibbs._ordinal import ordinal as ordinal
 from plausibly.inference.joint._density import Prior as Prior

@@ -5,6 +5,7 @@ from itertools import accumulate
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.special import log_ndtr, ndtri_exp
 
 
 def dirichlet(
@@ -46,23 +47,14 @@ def slice_draw(
     width: Float[np.ndarray, " lane"] | float,
     log_density: Callable[[Float[np.ndarray, " lane"]], Float[np.ndarray, " lane"]],
     random: np.random.Generator,
-    *,
-    steps: int = 0,
 ) -> Float[np.ndarray, " lane"]:
-    """Draw each variable by a slice: an interval placed at random shrinks until it is met.
+    """Draw each variable by a slice: an interval placed at random shrinks until it is met; any width is right.
 
-    Right for any width; with ``steps``, the interval is first stepped out, to so many widths at most. Neal (2003),
-    Slice sampling, Annals of Statistics 31, sections 4.1 and 4.2.
+    Neal (2003), Slice sampling, Annals of Statistics 31, section 4.2.
     """
     level = log_density(x) - random.standard_exponential(x.shape)
     low = x - width * random.random(x.shape)
     high = low + width
-    if steps:
-        left = random.integers(steps, size=x.shape)
-        for number in range(steps - 1):
-            low = np.where((number < left) & (log_density(low) > level), low - width, low)
-        for number in range(steps - 1):
-            high = np.where((number < steps - 1 - left) & (log_density(high) > level), high + width, high)
     drawn, open_ = x.copy(), np.ones(x.shape, bool)
     while open_.any():
         drawn = np.where(open_, low + (high - low) * random.random(x.shape), drawn)
@@ -88,3 +80,21 @@ def slice_one(x: float, width: float, log_density: Callable[[float], float], ran
 def log_gammas(shape: Float[np.ndarray, "*shape"], random: np.random.Generator) -> Float[np.ndarray, "*shape"]:
     """Logarithms of gamma variables, by NumPy: of small shapes, most variables are too small for a number."""
     return np.log(random.standard_gamma(shape + 1)) - random.standard_exponential(shape.shape) / shape
+
+
+def draw_between(
+    lower: Float[np.ndarray, "*n"] | float,
+    upper: Float[np.ndarray, "*n"] | float,
+    mean: Float[np.ndarray, "*n"] | float,
+    sd: Float[np.ndarray, "*n"] | float,
+    random: np.random.Generator,
+) -> Float[np.ndarray, "*n"]:
+    """Normal variables between bounds, however far out these are."""
+    low, high = (lower - mean) / sd, (upper - mean) / sd
+    flip = low > -high  # to the left tail, which logarithms of probabilities reach into
+    low, high = np.where(flip, -high, low), np.where(flip, -low, high)
+    with np.errstate(divide="ignore"):
+        u = random.random(low.shape)
+        z = ndtri_exp(np.logaddexp(log_ndtr(low) + np.log1p(-u), log_ndtr(high) + np.log(u)))
+    z = np.clip(z, low, high)
+    return mean + sd * np.where(flip, -z, z)

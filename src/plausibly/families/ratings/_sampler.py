@@ -11,7 +11,8 @@ parametrisations, one of which suits much data and the other little (Yu & Meng 2
 of Computational and Graphical Statistics 20).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,7 @@ from scipy.sparse import csr_array
 from scipy.special import ndtr
 
 from plausibly.families.ratings._cases import RatedCases
-from plausibly.inference import draw_between
-from plausibly.inference.draws import slice_draw, slice_one
+from plausibly.inference.moves import BROAD, Moves, half_normal
 
 LOCATION = 2.0  #: standard deviation of the mean of all cases
 OF_CASES, OF_SEVERITIES, OF_GROUPS = 1.0, 0.5, 0.5  #: scales of half-normal priors of standard deviations
@@ -34,10 +34,10 @@ GROUP = "annotator_group"  #: dimension of groups of raters who may err together
 SHARED = "shared_spread"  #: site of the standard deviation of what raters of a group err together in a case
 THINNING, THINNING_SINGLE = 4, 6  #: sweeps per kept draw, and where most cases have a single rating
 _WIDTH = 1.0  # of slices of the log spreads of raters
-_BROAD = 3.0  # of slices of other logarithms, which may be vague
 _EXCHANGES = 3  # between the spread of cases and those of raters in each sweep, if cases have a single rating
 
 Chain = dict[str, Float[np.ndarray, " draw *shape"]]
+Values = dict[str, Any]
 
 
 def sites_of(rated: RatedCases) -> dict[str, tuple[str, ...]]:
@@ -67,23 +67,31 @@ def sample_chain(
     advance: Callable[[int], Any] = lambda number: None,
 ) -> Chain:
     """Draws (draw, …) by site, and of the means of cases, from one chain: one after every few sweeps."""
-    state = _State(rated, np.random.default_rng([seed, chain]))
+    sweeps = sweeps_of_ratings(rated, Moves.of(seed, chain))
     kept: dict[str, list] = {}
     for _ in range(warmup):
-        state.sweep()
+        next(sweeps)
         advance(1)
     for _ in range(draws):
         for _ in range(sweeps_per_draw(rated)):
-            state.sweep()
+            state = next(sweeps)
         for name, value in state.values().items():
             kept.setdefault(name, []).append(np.asarray(value, np.float32))
         advance(1)
     return {name: np.stack(values) for name, values in kept.items()}
 
 
+def sweeps_of_ratings(rated: RatedCases, random: Moves) -> Iterator["_State"]:
+    """Sweeps of one chain, without end."""
+    state = _State(rated, random)
+    while True:
+        state.sweep()
+        yield state
+
+
 def starting_point(rated: RatedCases, seed: int, sweeps: int = 20) -> dict[str, np.ndarray]:
     """Values of sites after a few sweeps, for another sampler to start from."""
-    state = _State(rated, np.random.default_rng(seed))
+    state = _State(rated, Moves.of(seed))
     for _ in range(sweeps):
         state.sweep()
     values = state.values() | {"case": (state.mean - state._expected) / state.case_spread}
@@ -98,13 +106,13 @@ def starting_point(rated: RatedCases, seed: int, sweeps: int = 20) -> dict[str, 
 class _State:
     """State of one chain."""
 
-    def __init__(self, rated: RatedCases, random: np.random.Generator):
+    def __init__(self, rated: RatedCases, random: Moves):
         self.rated, self.random = rated, random
         self.bounds = rated.lower, rated.upper
         #: which ratings are the only one of their case; its mean is then integrated out
         self.single = np.bincount(rated.case, minlength=rated.n_cases)[rated.case] == 1
-        #: latent numbers, less what the raters of a group err together in the case
-        self.z = rated.number + (0.1 * random.standard_normal(len(rated.value)) if rated.unit is None else 0)
+        #: latent numbers of ratings
+        self.latent = rated.number + (0.1 * random.standard_normal(len(rated.value)) if rated.unit is None else 0)
         n = len(rated.raters)
         self.count = np.bincount(rated.rater, minlength=n)
         self.width = np.minimum(_WIDTH, 8 / np.sqrt(self.count + 1))
@@ -152,11 +160,11 @@ class _State:
         rated = self.rated
         mean = np.where(self.single, self._expected[rated.case], self.mean[rated.case]) + self.severity[rated.rater]
         of_case = np.where(self.single, self.case_spread**2, 0)
-        (lower, upper), n = (end - self._of_group for end in self.bounds), len(self.count)
+        (lower, upper), n, z = (end - self._of_group for end in self.bounds), len(self.count), self.z
 
         def log_density(sd: Float[np.ndarray, " rating"]) -> Float[np.ndarray, " rating"]:
             if rated.unit is not None:
-                return -np.log(sd) - ((self.z - mean) / sd) ** 2 / 2
+                return -np.log(sd) - ((z - mean) / sd) ** 2 / 2
             low, high = (lower - mean) / sd, (upper - mean) / sd
             flip = low > 0  # to the left tail, of which small probabilities are exact
             share = ndtr(np.where(flip, -low, high)) - ndtr(np.where(flip, -high, low))
@@ -167,16 +175,21 @@ class _State:
             of_all = np.bincount(rated.rater, log_density(sd), minlength=n)
             return of_all - ((log - self.typical) / self.variation) ** 2 / 2 - np.exp(-2 * log) * rated.rounding**2 / 2
 
-        self.log_spread = slice_draw(self.log_spread, self.width, of_ratings, self.random)
+        self.log_spread = self.random.slices("log_spread", self.log_spread, self.width, of_ratings)
         if rated.unit is None:
             sd = np.sqrt(np.exp(2 * self.log_spread)[rated.rater] + of_case)
-            self.z = draw_between(lower, upper, mean, sd, self.random)
+            self.latent = self.random.between("latent", *self.bounds, mean + self._of_group, sd)
         self._draw_case_spread()
         self._draw_effects()
         self._draw_scales_of_groups()
         self._draw_means()
         self._draw_scales()
         self._draw_spreads()
+
+    @property
+    def z(self) -> Float[np.ndarray, " rating"]:
+        """Latent numbers of ratings, less what the raters of a group err together in the case."""
+        return self.latent - self._of_group
 
     @property
     def _of_group(self) -> Float[np.ndarray, " rating"]:
@@ -189,8 +202,10 @@ class _State:
         of_groups = (self.effects[name][code] for name, (_, code) in self.rated.groups.items())
         return self.location + sum(of_groups, self.rated.x @ self.coefficients)
 
-    def _slice(self, x: float, log_density: Callable[[float], float]) -> float:
-        return slice_one(x, _BROAD, log_density, self.random)
+    def _slice(
+        self, what: str, x: float, log_density: Callable[[float], float], to: Callable[[float], Values] | None = None
+    ) -> float:
+        return self.random.slice(what, x, BROAD, log_density, to)
 
     def _of_several(self, values: Float[np.ndarray, " rating"]) -> csr_array:
         """Arrange the values of ratings by case and rater, of cases with several."""
@@ -231,7 +246,7 @@ class _State:
         def scaled(factor: float) -> float:
             return (
                 marginal(np.exp(2 * (at + factor)), x + factor)
-                + _half_normal(at + factor, OF_CASES)
+                + half_normal(at + factor, OF_CASES)
                 + of_spreads(x + factor, self.variation)
             )
 
@@ -242,33 +257,51 @@ class _State:
             log = np.log(variances) / 2
             return (
                 marginal(np.exp(2 * at), log)
-                + _half_normal(at, OF_CASES)
+                + half_normal(at, OF_CASES)
                 + of_spreads(log, self.variation)
                 - 2 * log.sum()
             )
 
-        at = self._slice(np.log(self.case_spread), lambda at: marginal(np.exp(2 * at), x) + _half_normal(at, OF_CASES))
+        def to(at: float, log: Float[np.ndarray, " rater"]) -> Values:
+            return {"case_spread": np.exp(at), "log_spread": log}
+
+        at = self._slice(
+            "log case_spread",
+            np.log(self.case_spread),
+            lambda at: marginal(np.exp(2 * at), x) + half_normal(at, OF_CASES),
+        )
         sums = np.exp(2 * at) + np.exp(2 * x)
+
+        def rest(at: float) -> Float[np.ndarray, " rater"]:
+            return np.log(sums - np.exp(2 * at)) / 2
+
         for _ in range(self._exchanges):
-            at = self._slice(at, exchanged)
-            x = np.log(sums - np.exp(2 * at)) / 2
-            self._draw_variation(lambda variation, log=x: of_spreads(log, variation))
-        factor = self._slice(0.0, scaled)
+            at = self._slice("exchange of spreads", at, exchanged, lambda at: to(at, rest(at)))
+            x = rest(at)
+            self._draw_variation("log variation", lambda variation, log=x: of_spreads(log, variation))
+        factor = self._slice("all spreads", 0.0, scaled, lambda by: to(at + by, x + by))
         at, x = at + factor, x + factor
-        common = self._slice(0.0, lambda by: marginal(np.exp(2 * at), x + by) + of_spreads(x + by, self.variation))
+        common = self._slice(
+            "spreads of raters",
+            0.0,
+            lambda by: marginal(np.exp(2 * at), x + by) + of_spreads(x + by, self.variation),
+            lambda by: to(at, x + by),
+        )
         self.case_spread, self.log_spread = float(np.exp(at)), x + common
         self._draw_typical()
 
-    def _draw_variation(self, log_density: Callable[[float], float]) -> None:
+    def _draw_variation(self, what: str, log_density: Callable[[float], float]) -> None:
         """Draw the standard deviation of log spreads, given their log density."""
-        log = self._slice(np.log(self.variation), lambda at: log_density(np.exp(at)) + _half_normal(at, OF_SPREADS))
+        log = self._slice(
+            what, np.log(self.variation), lambda at: log_density(np.exp(at)) + half_normal(at, OF_SPREADS)
+        )
         self.variation = float(np.exp(log))
 
     def _draw_typical(self) -> None:
         """Draw the mean of log spreads."""
         precision = SPREAD_SD**-2 + len(self.log_spread) / self.variation**2
         centre = (SPREAD / SPREAD_SD**2 + self.log_spread.sum() / self.variation**2) / precision
-        self.typical = float(centre + self.random.standard_normal() / np.sqrt(precision))
+        self.typical = float(self.random.normals("typical", centre, precision**-0.5))
 
     def _draw_effects(self) -> None:
         """Draw location, severities, effects and coefficients together, with the means of cases integrated out."""
@@ -324,15 +357,29 @@ class _State:
             precision -= np.triu((cross / diagonal) @ cross.T)
             right -= cross @ (of_largest / diagonal)
         root = np.linalg.cholesky(np.triu(precision) + np.triu(precision, 1).T)
-        half = solve_triangular(root, right, lower=True) + self.random.standard_normal(len(right))
+        centre = solve_triangular(root, right, lower=True)
+        half = centre + self.random.standard_normal(len(right))
         found = solve_triangular(root, half, lower=True, trans="T")
-        self.location, self.severity = float(found[0]), found[1 : 1 + n]
-        self.coefficients = found[first[-2] :]
-        for at, name in enumerate(self._others):
-            self.effects[name] = found[first[at] : first[at + 1]]
         if self.largest is not None:
             noise = self.random.standard_normal(size) / np.sqrt(diagonal)
-            self.effects[self.largest] = (of_largest - found @ cross) / diagonal + noise
+            found = np.append(found, (of_largest - found @ cross) / diagonal + noise)
+
+        def log_density(x: Float[np.ndarray, " effect"]) -> float:
+            of_first = -((root.T @ x[: first[-1]] - centre) ** 2).sum() / 2
+            if self.largest is None:
+                return of_first
+            error = x[first[-1] :] - (of_largest - x[: first[-1]] @ cross) / diagonal
+            return of_first - (diagonal * error**2).sum() / 2
+
+        def to(x: Float[np.ndarray, " effect"]) -> Values:
+            parts = {"location": x[0], "severity": x[1 : 1 + n], "coefficients": x[first[-2] : first[-1]]}
+            parts |= {f"{name}_effect": x[first[at] : first[at + 1]] for at, name in enumerate(self._others)}
+            return parts | ({} if self.largest is None else {f"{self.largest}_effect": x[first[-1] :]})
+
+        found = to(self.random.declared("effects", found, log_density, to))
+        self.location, self.severity = float(found["location"]), found["severity"]
+        self.coefficients = found["coefficients"]
+        self.effects = {name: found[f"{name}_effect"] for name in self.effects}
 
     def _draw_scales_of_groups(self) -> None:
         """Draw the standard deviations of effects of groups of cases, with the means of cases integrated out."""
@@ -344,7 +391,8 @@ class _State:
             x = self.effects[name]
             of_case, rest = x[code], rest + x[code]
             quadratic = precision @ of_case**2, precision @ (rest * of_case)
-            self.scales[name], factor = self._scale(x, self.scales[name], OF_GROUPS, *quadratic)
+            what, prior = (f"{name}_spread", f"{name}_effect"), partial(half_normal, scale=OF_GROUPS)
+            self.scales[name], factor = self.random.scale(what, x, self.scales[name], prior, *quadratic)
             self.effects[name], rest = factor * x, rest - factor * of_case
 
     def _draw_means(self) -> None:
@@ -362,21 +410,18 @@ class _State:
         precision = weights[n_cells:] + np.bincount(self.case_of_cell, ratio * of_cell, n) + self.case_spread**-2
         total = sums[n_cells:] + np.bincount(self.case_of_cell, ratio * sum_of_cell, n)
         total += self._expected / self.case_spread**2
-        self.mean = total / precision + self.random.standard_normal(n) / np.sqrt(precision)
+        self.mean = self.random.normals("mean", total / precision, precision**-0.5)
         squares = float(((self.mean - self._expected) ** 2).sum())
         log = self._slice(
-            np.log(self.case_spread), lambda at: -n * at - squares / (2 * np.exp(2 * at)) + _half_normal(at, OF_CASES)
+            "log case_spread | mean",
+            np.log(self.case_spread),
+            lambda at: -n * at - squares / (2 * np.exp(2 * at)) + half_normal(at, OF_CASES),
         )
         self.case_spread = float(np.exp(log))
-        precision = of_cell + scale**-2
-        mean = (sum_of_cell - of_cell * self.mean[self.case_of_cell]) / precision
-        self._share(mean + self.random.standard_normal(n_cells) / np.sqrt(precision))
-
-    def _share(self, shared: Float[np.ndarray, " cell"]) -> None:
-        """Let the raters of each group err together by so much, with the same latent numbers of ratings."""
-        before = self._of_group
-        self.shared = shared
-        self.z = self.z + before - self._of_group
+        if n_cells:
+            precision = of_cell + scale**-2
+            mean = (sum_of_cell - of_cell * self.mean[self.case_of_cell]) / precision
+            self.shared = self.random.normals("shared", mean, precision**-0.5)
 
     def _draw_scales(self) -> None:
         """Draw those of severities and shared errors, given these, and given these in units of theirs."""
@@ -384,29 +429,22 @@ class _State:
         error = self.z - self.mean[rated.case]
         sums = weight * np.bincount(rated.rater, error, minlength=len(weight))
         quadratic = (weight * self.count * self.severity**2).sum(), (sums * self.severity).sum()
-        self.severity_spread, factor = self._scale(self.severity, self.severity_spread, OF_SEVERITIES, *quadratic)
+        what, prior = ("severity_spread", "severity"), partial(half_normal, scale=OF_SEVERITIES)
+        self.severity_spread, factor = self.random.scale(what, self.severity, self.severity_spread, prior, *quadratic)
         self.severity = factor * self.severity
         weight, error = weight[rated.rater], error + self._of_group - self.severity[rated.rater]
         for group in range(len(self.shared_spread)):
-            own, shared = self.group_of_cell == group, self._of_group
+            own, shared, scales = self.group_of_cell == group, self._of_group, self.shared_spread
             weight_of = np.where((self.cell >= 0) & (self.group_of_cell[self.cell] == group), weight, 0)
             quadratic = weight_of @ shared**2, weight_of @ (error * shared)
-            scale = self.shared_spread[group]
-            self.shared_spread[group], factor = self._scale(self.shared[own], scale, OF_SHARED, *quadratic)
-            self._share(np.where(own, factor, 1) * self.shared)
 
-    def _scale(
-        self, x: Float[np.ndarray, " effect"], scale: float, prior: float, square: float, linear: float
-    ) -> tuple[float, float]:
-        """Scale of effects, and the factor by which they follow it."""
-        squares = float((x**2).sum())
-        log = self._slice(
-            np.log(scale), lambda at: -len(x) * at - squares / (2 * np.exp(2 * at)) + _half_normal(at, prior)
-        )
-        factor = self._slice(
-            0.0, lambda at: linear * np.exp(at) - square * np.exp(2 * at) / 2 + _half_normal(log + at, prior)
-        )
-        return float(np.exp(log + factor)), float(np.exp(factor))
+            def to(scale: float, factor: float, own=own, group=group, scales=scales) -> Values:
+                of_groups = np.where(np.arange(len(scales)) == group, scale, scales)
+                return {SHARED: of_groups, "shared": np.where(own, factor, 1) * self.shared}
+
+            what, prior = (f"{SHARED} {group}", "shared"), partial(half_normal, scale=OF_SHARED)
+            found = self.random.scale(what, self.shared[own], scales[group], prior, *quadratic, to)
+            self.shared_spread, self.shared = to(*found).values()
 
     def _draw_spreads(self) -> None:
         """Draw the spreads of raters and their distribution."""
@@ -421,27 +459,33 @@ class _State:
             return -(((at - SPREAD) / SPREAD_SD) ** 2) / 2
 
         typical, variation = self.typical, self.variation
-        self.log_spread = x = slice_draw(
-            self.log_spread, _WIDTH, lambda log: of_ratings(log) - ((log - typical) / variation) ** 2 / 2, self.random
+        self.log_spread = x = self.random.slices(
+            "log_spread | mean",
+            self.log_spread,
+            _WIDTH,
+            lambda log: of_ratings(log) - ((log - typical) / variation) ** 2 / 2,
         )
         self._draw_typical()
         typical = self.typical
         rest = x - typical
         squares_of_rest = (rest**2).sum()
-        self._draw_variation(lambda sd: -len(x) * np.log(sd) - squares_of_rest / (2 * sd**2))
+        self._draw_variation("log variation | typical", lambda sd: -len(x) * np.log(sd) - squares_of_rest / (2 * sd**2))
         log = np.log(self.variation)
         deviation = rest / self.variation
-        typical = self._slice(typical, lambda at: of_typical(at) + of_ratings(at + rest).sum())
+        typical = self._slice(
+            "typical, deviations held",
+            typical,
+            lambda at: of_typical(at) + of_ratings(at + rest).sum(),
+            lambda at: {"typical": at, "log_spread": at + rest},
+        )
         log = self._slice(
-            log, lambda at: _half_normal(at, OF_SPREADS) + of_ratings(typical + np.exp(at) * deviation).sum()
+            "variation, deviations held",
+            log,
+            lambda at: half_normal(at, OF_SPREADS) + of_ratings(typical + np.exp(at) * deviation).sum(),
+            lambda at: {"variation": np.exp(at), "log_spread": typical + np.exp(at) * deviation},
         )
         self.typical, self.variation = typical, float(np.exp(log))
         self.log_spread = typical + self.variation * deviation
-
-
-def _half_normal(log: float, scale: float) -> float:
-    """Log prior density of the logarithm of a standard deviation, up to a constant."""
-    return log - (np.exp(log) / scale) ** 2 / 2
 
 
 def _cross(

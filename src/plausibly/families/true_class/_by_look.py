@@ -19,7 +19,7 @@ from scipy.special import expit, logit
 
 from plausibly.data.case import LabelledCases, Looks, mixed, relative
 from plausibly.families.true_class._coefficients import Coefficients
-from plausibly.inference.draws import categorical, dirichlet, slice_one
+from plausibly.inference.moves import Moves
 
 if TYPE_CHECKING:
     from plausibly.families.true_class._family import TrueClass
@@ -35,7 +35,7 @@ Relative = tuple[np.ndarray, np.ndarray]
 
 
 def sweeps_by_look(
-    sampler: "TrueClass", labels: LabelledCases, random: np.random.Generator, tuned: Sequence[int], warmup: int
+    sampler: "TrueClass", labels: LabelledCases, random: Moves, tuned: Sequence[int], warmup: int
 ) -> Iterator[dict[str, Any]]:
     """Sweeps of one chain, without end; after those in ``tuned``, coefficients are approximated again.
 
@@ -75,22 +75,21 @@ def sweeps_by_look(
             values["coefficients"] = coefficients.vector
         values |= {"prevalence": prevalence if prevalence.ndim == 1 else prevalence.mean(0), "looks": weights}
         yield values
-        chance = np.exp(joint - joint.max(0))
-        truth = categorical(chance, random)
+        truth = random.classes("truth", np.exp(joint - joint.max(0)))
         kinds, look = np.zeros_like(weights), np.empty(len(labels.label), int)
         given_class = looks.given_class(weights).astype(np.float32)
         for at, ((of_look, _), given) in enumerate(zip(of_looks, given_class, strict=True)):
-            of_case = categorical(of_look * np.take(given, truth, axis=1), random)
+            of_case = random.classes(f"look, group {at}", of_look * np.take(given, truth, axis=1))
             cell = looks.kind[of_case] if weights.ndim == 2 else truth * kinds.shape[-1] + looks.kind[of_case]
             kinds[at] = np.bincount(cell, minlength=kinds[at].size).reshape(kinds[at].shape)
             own = slice(None) if labels.n_groups == 1 else labels.group_of_label == at
             look[own] = of_case[labels.case[own]]
         named = sampler.confusion(values).transpose(1, 0, 2).reshape(k, -1)
-        seen = categorical(np.take(looks.shares.T, look, axis=1) * np.take(named, pair, axis=1), random)
+        seen = random.classes("seen", np.take(looks.shares.T, look, axis=1) * np.take(named, pair, axis=1))
         if coefficients is not None and labels.n_groups == 1:
             weights = _draw_with_predictions(looks, weights, kinds[0], np.bincount(truth, minlength=k), random)
         else:
-            weights = np.where(prior > 0, dirichlet(prior + kinds, random), 0)
+            weights = np.where(prior > 0, random.rows("looks", prior + kinds), 0)
 
 
 def moves_classes(sampler: "TrueClass") -> bool:
@@ -134,7 +133,7 @@ class _Line:
         values: dict[str, Any],
         weights: Weights,
         prevalence: Float[np.ndarray, "*case class"],
-        random: np.random.Generator,
+        random: Moves,
     ) -> tuple[dict[str, Any], Weights, list[Relative], Float[np.ndarray, "class case"]]:
         """Move log odds in a direction, if there is one, and those that cases look unclear to a group, if any.
 
@@ -159,7 +158,10 @@ class _Line:
         if direction is None:
             at(0.0, values, weights)
             return found[0.0]
-        return found[slice_one(0.0, _WIDTH if group is None else _WIDTH_OF_UNCLEAR, log_density, random)]
+        width = _WIDTH if group is None else _WIDTH_OF_UNCLEAR
+        return found[
+            random.slice("log odds", 0.0, width, log_density, lambda by: found[by][0] | {"looks": found[by][1]})
+        ]
 
     def _turned(self, weights: Weights, group: int, by: float) -> tuple[Float[np.ndarray, ""], Weights]:
         """Add to the log odds that cases look unclear to a group; return the log density, and how common looks are."""
@@ -180,9 +182,7 @@ class _Line:
         return log_prevalence + sum(mixed(*of, given) for of, given in zip(of_looks, given_class, strict=True))
 
 
-def _exchanged(
-    looks: Looks, weights: Weights, of_looks: Float[np.ndarray, "look case"], random: np.random.Generator
-) -> Weights:
+def _exchanged(looks: Looks, weights: Weights, of_looks: Float[np.ndarray, "look case"], random: Moves) -> Weights:
     """Redraw how much more common one kind of look is than another, for some pairs that are alike.
 
     Looks are summed out; ``of_looks`` is how probable the labels of each case are, up to a factor for the case. A clear
@@ -201,10 +201,15 @@ def _exchanged(
             of_cases = np.log(np.maximum(first + share * change, 1e-30)).sum(dtype=np.float64)
             return float(of_cases + prior[pair[0]] * log(share) + prior[pair[1]] * log(1 - share))
 
+        def to(x: float, pair=pair, both=both, weights=weights) -> dict[str, Weights]:
+            moved = weights.copy()
+            moved[0, pair] = both * _logistic(x), both * (1 - _logistic(x))
+            return {"looks": moved}
+
         share = min(max(weights[0, pair[0]] / both, 1e-12), 1 - 1e-12)
-        share = _logistic(slice_one(log(share / (1 - share)), 2.0, log_density, random))
-        weights[0, pair] = both * share, both * (1 - share)
-        total = first + share * change
+        x = random.slice("exchange of looks", log(share / (1 - share)), 2.0, log_density, to)
+        weights = to(x)["looks"]
+        total = first + _logistic(x) * change
     return weights
 
 
@@ -217,7 +222,7 @@ def _draw_with_predictions(
     weights: Weights,
     kinds: Float[np.ndarray, " kind"],
     truth: Int[np.ndarray, " class"],
-    random: np.random.Generator,
+    random: Moves,
 ) -> Weights:
     r"""Draw how common each kind of look is, given the looks of cases and their true classes, which predictions tell.
 
@@ -226,12 +231,13 @@ def _draw_with_predictions(
     each class, in place of its denominator, they are so again.
     """
     of_class = looks.of_class
-    total = random.standard_gamma(looks.prior.sum())
-    rates = random.standard_gamma(np.maximum(truth, _SMALLEST)) / np.maximum(total * (weights[0] @ of_class), _SMALLEST)
-    gammas = np.maximum(random.standard_gamma(looks.prior + kinds) / (1 + of_class @ rates), _SMALLEST)
+    total = random.gammas("total", looks.prior.sum(), 1.0)
+    rates = random.gammas("rates", np.maximum(truth, _SMALLEST), np.maximum(total * (weights[0] @ of_class), _SMALLEST))
+    shape, rate = looks.prior + kinds, 1 + of_class @ rates
+    gammas = random.gammas("gammas", shape, rate, lambda x: {"gammas": x, "looks": x[None] / x.sum()})
     return gammas[None] / gammas.sum()
 
 
-def near_vote(labels: LabelledCases, random: np.random.Generator) -> Int[np.ndarray, " case"]:
+def near_vote(labels: LabelledCases, random: Moves) -> Int[np.ndarray, " case"]:
     """Class that most labels of each case name; ties are broken at random."""
     return (labels.votes + 0.5 * random.random(labels.votes.shape)).argmax(1)

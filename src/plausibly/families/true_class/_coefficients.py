@@ -20,6 +20,7 @@ from plausibly.base.programs import kept_on_disk
 from plausibly.data.case import LabelledCases
 from plausibly.data.regression import expected_shares, prior_moments, split
 from plausibly.families.priors.fit import compiled, laplace
+from plausibly.inference.moves import Moves
 
 MOVES = 3  #: elliptical slices in each sweep
 WIDER = 2.0  #: standard deviations of the normal distribution, in those of Laplace's approximation
@@ -29,7 +30,7 @@ _MOST = 40  # after so many points of a slice, the coefficients stay
 class Coefficients:
     """Coefficients of one chain, and the normal distribution around which they move."""
 
-    def __init__(self, labels: LabelledCases, random: np.random.Generator):
+    def __init__(self, labels: LabelledCases, random: Moves):
         assert labels.log_scores is not None
         moments = prior_moments(len(labels.log_scores), labels.n_classes)
         self._given: tuple[Any, ...] = labels.log_scores, labels.log_prevalence, *moments
@@ -61,7 +62,10 @@ class Coefficients:
         steps = self._random.standard_normal((MOVES, len(self._mean))).astype(np.float32)
         uniform = self._random.random((MOVES, 1 + _MOST)).astype(np.float32)
         given = self.vector, self._mean, self._root, relative, steps, uniform
-        self.vector, shares = map(np.asarray, compiled(_move, large=True)(*given, *self._given))
+        vector, shares = map(np.asarray, compiled(_move, large=True)(*given, *self._given))
+        self.vector = self._random.declared(
+            "coefficients", vector, lambda x: compiled(_log_density, large=True)(x, relative, *self._given)
+        )
         self.shares = shares.astype(float)
         return self.shares, of_labels + np.log(self.shares).T
 

@@ -22,7 +22,7 @@ from plausibly.data.case import LabelledCases
 from plausibly.families.true_class._by_look import moves_classes, near_vote, sweeps_by_look
 from plausibly.families.true_class._coefficients import Coefficients, shares_of
 from plausibly.inference import nuts_of_all_cases
-from plausibly.inference.draws import categorical
+from plausibly.inference.moves import Moves
 
 if TYPE_CHECKING:
     from plausibly.families.true_class._family import TrueClass
@@ -52,7 +52,7 @@ def sample_chain(
 
     ``advance`` is told of every draw and every warm-up sweep.
     """
-    sweeps = _sweeps(sampler, labels, np.random.default_rng([seed, chain]), warmup)
+    sweeps = _sweeps(sampler, labels, Moves.of(seed, chain), warmup)
     thinning = sweeps_per_draw(sampler, labels)
     for _ in range(warmup):
         next(sweeps)
@@ -87,9 +87,7 @@ def sites_of(sampler: "TrueClass", labels: LabelledCases) -> dict[str, tuple[str
     return sites | ({} if labels.log_scores is None else {COEFFICIENTS: ("coefficient",)})
 
 
-def _sweeps(
-    sampler: "TrueClass", labels: LabelledCases, random: np.random.Generator, warmup: int = START_WARMUP
-) -> Iterator[dict]:
+def _sweeps(sampler: "TrueClass", labels: LabelledCases, random: Moves, warmup: int = START_WARMUP) -> Iterator[dict]:
     """Sweeps of one chain, without end."""
     tuned = [int(share * warmup) for share in TUNED]
     if labels.looks is not None:
@@ -108,7 +106,7 @@ def _sweeps(
             if "accuracy" in sampler.sites:
                 values["accuracy"] = np.diagonal(confusion, axis1=-2, axis2=-1) @ values["prevalence"]
         yield values
-        truth = categorical(np.exp(joint - joint.max(0)), random)
+        truth = random.classes("truth", np.exp(joint - joint.max(0)))
 
 
 def sample_by_nuts(
@@ -122,7 +120,7 @@ def sample_by_nuts(
     seed: int,
 ) -> list[Chain]:
     """Draws of each chain of NumPyro's NUTS on the program, and which trajectories diverged."""
-    sweeps = _sweeps(sampler, labels, np.random.default_rng(seed))
+    sweeps = _sweeps(sampler, labels, Moves.of(seed))
     values = [next(sweeps) for _ in range(START_WARMUP)][-1]
     settings = {"draws": draws, "chains": chains, "warmup": warmup, "seed": seed, "target_accept": TARGET_ACCEPT}
     found, diverging = nuts_of_all_cases(program, labels, _inside(values), sites_of(sampler, labels), **settings)

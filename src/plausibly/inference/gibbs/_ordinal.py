@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import log_ndtr, ndtr, ndtri, ndtri_exp
+from scipy.special import ndtr, ndtri
 
 from plausibly.data.annotations import Scores
 from plausibly.data.case import NormalInverseGamma, ScoreSums
 from plausibly.inference.exact._scores import estimate_prior
+from plausibly.inference.moves import Moves
 
 ORDINAL_THINNING = 6  #: sweeps per kept draw
 _TURNS = 40  # of stochastic EM
@@ -51,24 +52,6 @@ class Categories:
         return self.cuts[at], self.cuts[at + 1]
 
 
-def draw_between(
-    lower: Float[np.ndarray, " n"],
-    upper: Float[np.ndarray, " n"],
-    mean: Float[np.ndarray, " n"],
-    sd: Float[np.ndarray, " n"],
-    random: np.random.Generator,
-) -> Float[np.ndarray, " n"]:
-    """Normal variables between bounds, however far out these are."""
-    low, high = (lower - mean) / sd, (upper - mean) / sd
-    flip = low > -high  # to the left tail, which logarithms of probabilities reach into
-    low, high = np.where(flip, -high, low), np.where(flip, -low, high)
-    with np.errstate(divide="ignore"):
-        u = random.random(len(low))
-        z = ndtri_exp(np.logaddexp(log_ndtr(low) + np.log1p(-u), log_ndtr(high) + np.log(u)))
-    z = np.clip(z, low, high)
-    return mean + sd * np.where(flip, -z, z)
-
-
 def _start(scores: Scores, categories: Categories) -> tuple[np.ndarray, np.ndarray]:
     typical = categories.typical[np.searchsorted(categories.values, scores.score)]
     sums = ScoreSums.of(replace(scores, score=typical))
@@ -82,23 +65,23 @@ def _update(
     prior: NormalInverseGamma,
     mean: Float[np.ndarray, " case"],
     sd: Float[np.ndarray, " case"],
-    random: np.random.Generator,
+    random: Moves,
 ) -> tuple[Float[np.ndarray, " score"], Float[np.ndarray, " case"], Float[np.ndarray, " case"]]:
     """One sweep: latent numbers, means and standard deviations."""
     case = scores.annotation_case
-    z = draw_between(*bounds, mean[case], sd[case], random)
+    z = random.between("latent", *bounds, mean[case], sd[case])
     n = np.diff(scores.case_start)
     centre = np.add.reduceat(z, scores.case_start[:-1]) / n
     squares = np.add.reduceat((z - centre[case]) ** 2, scores.case_start[:-1])
     found = prior.posterior(n, centre, squares)
-    variance = found.scale / random.standard_gamma(found.shape)
-    mean = found.mean + np.sqrt(variance / found.strength) * random.standard_normal(len(n))
+    variance = 1 / random.gammas("precision", found.shape, found.scale)
+    mean = random.normals("mean", found.mean, np.sqrt(variance / found.strength))
     return z, mean, np.sqrt(variance)
 
 
 def estimate_ordinal_prior(scores: Scores, categories: Categories, seed: int) -> NormalInverseGamma:
     """Prior on the latent scale under which the marginal likelihood of all scores is greatest."""
-    random, bounds = np.random.default_rng([seed, 1]), categories.bounds(scores.score)
+    random, bounds = Moves.of(seed, 1), categories.bounds(scores.score)
     typical = categories.typical[np.searchsorted(categories.values, scores.score)]
     prior = estimate_prior(replace(scores, score=typical), levels=categories.typical)
     mean, sd = _start(scores, categories)
@@ -133,7 +116,7 @@ def ordinal(
     cut, bounds, n = categories.threshold(threshold), categories.bounds(scores.score), scores.n_cases
     means, variances = np.empty((2, chains, draws, n))
     for chain in range(chains):
-        random = np.random.default_rng([seed, 0, chain])
+        random = Moves.of(seed, 0, chain)
         mean, sd = _start(scores, categories)
         sd = sd * random.uniform(0.5, 2, n)
         for sweep in range(-warmup, draws * ORDINAL_THINNING):

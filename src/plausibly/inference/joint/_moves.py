@@ -1,7 +1,7 @@
 """Moves of one round: trajectories of the cases, and moves of the reliabilities along lines, by slices."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -88,8 +88,7 @@ def along_lines(
             each = jnp.where(kind == 2, kept, shared.each + by)
             return Globals(mean, spread, each)
 
-        def log_density(by: Array) -> Array:
-            new = moved(by)
+        def log_density(new: Globals, by: Array) -> Array:
             rows = by_annotator(groups, state.z, new.each)
             own = rows + normal(new.each, new.mean, jnp.exp(new.spread))
             joint = rows.sum() + of_mean(new, prior) + of_spread(new, prior)
@@ -98,8 +97,7 @@ def along_lines(
             return jnp.where(within, density, -jnp.inf)
 
         width = jnp.where(alike & (kind != 1), 0, width)
-        by, count = slice_move(key, width, log_density, together=kind > 0)
-        return moved(by), count
+        return line(key, width, moved, log_density, together=kind > 0)
 
     kinds = jnp.array([1]) if alone else jnp.array([0, 1, 2])
     return lax.scan(move, state.shared, (kinds, jax.random.split(key, len(kinds)), widths))
@@ -112,13 +110,12 @@ def with_reliabilities_held(key: Key[Array, ""], shared: Globals, widths: Array,
         def moved(by: Array) -> Globals:
             return shared._replace(**{name: getattr(shared, name) + by[0]})
 
-        def log_density(by: Array) -> Array:
-            new = moved(by)
+        def log_density(new: Globals, by: Array) -> Array:
             of_each = normal(new.each, new.mean, jnp.exp(new.spread)).sum()
             return (of_each + of_mean(new, prior) + of_spread(new, prior))[None]
 
-        by, count = slice_move(jax.random.fold_in(key, place), widths[place, :1], log_density)
-        return moved(by), jnp.broadcast_to(count, widths.shape[1:])
+        new, count = line(jax.random.fold_in(key, place), widths[place, :1], moved, log_density)
+        return new, jnp.broadcast_to(count, widths.shape[1:])
 
     shared, mean_count = move(shared, 0, "mean")
     shared, spread_count = move(shared, 1, "spread")
@@ -135,13 +132,29 @@ def rescale(
         shared = state.shared._replace(mean=state.shared.mean + by[0], each=state.shared.each + by[0])
         return State(tuple(z * jnp.exp(-by[0]) for z in state.z), shared)
 
-    def log_density(by: Array) -> Array:
-        new = moved(by)
+    def log_density(new: State, by: Array) -> Array:
         density = prior_of_cases(groups, new.z) + of_mean(new.shared, prior) - dimensions * by[0]
         return jnp.where((new.shared.each < LARGEST).all(), density, -jnp.inf)[None]
 
-    by, count = slice_move(key, width[:1], log_density)
-    return moved(by), jnp.broadcast_to(count, width.shape)
+    new, count = line(key, width[:1], moved, log_density)
+    return new, jnp.broadcast_to(count, width.shape)
+
+
+def line(
+    key: Key[Array, ""],
+    width: Float[Array, " lane"],
+    moved: Callable[[Float[Array, " lane"]], Any],
+    log_density: Callable[[Any, Float[Array, " lane"]], Float[Array, " lane"]],
+    *,
+    together: Array | bool = False,
+) -> tuple[Any, Int[Array, " lane"]]:
+    """Move a state along lines by slices; return it with the number of evaluations.
+
+    The log density of a state that was moved by so much is that of the state times the volume that the move changes. A
+    test compares it with the program (``tests/test_inference/test_conditionals.py``).
+    """
+    by, count = slice_move(key, width, lambda by: log_density(moved(by), by), together=together)
+    return moved(by), count
 
 
 def slice_move(

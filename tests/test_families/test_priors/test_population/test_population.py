@@ -11,7 +11,6 @@ import plausibly as pb
 from plausibly.aggregation import settle
 from plausibly.aggregation._with_population import Mixture, expected
 from plausibly.families.priors.population import Population, estimate, shifts
-from plausibly.families.priors.population._sampler import _exchange, _exchanged, _log_labels, _positive, _profile_shape
 from plausibly.posterior import top_classes
 
 CLASSES = list("abcdefgh")
@@ -100,74 +99,6 @@ def test_profiles_find_what_goes_together():
     across = population.prevalence @ np.block([[shares[:3, 3:].sum(1)], [shares[3:, :3].sum(1)]]).ravel()
     assert across < 0.1
     assert 0.3 < population.expected[:3].sum() < 0.7
-
-
-def test_exchanges_of_heads_find_the_posterior():
-    """Two profiles with cases of their own, whose heads are any two of four classes, by enumeration."""
-    random = np.random.default_rng(0)
-    seats, size, shape = np.zeros((4, 4)), np.array([6, 2, 0, 0]), np.array([3.0, 2.0, 1.0, 0.5])
-    seats[0, :2], seats[1, 2:] = (4, 2), (1, 1)
-    prevalence = np.array([0.4, 0.3, 0.2, 0.1])
-    given, free = [], []
-    for _ in range(6000):
-        _exchange(seats, size, 3.0, 0.4, prevalence, random)
-        given.append((int(size.argmax()), int(np.argsort(size)[-2])))
-    order = np.arange(4)
-    sizes = np.array([6, 2, 0, 0])
-    for _ in range(1500):
-        order = order[_exchanged(shape, sizes[order], np.ones(4, bool), random)]
-        free.append((int(sizes[order].argmax()), int(np.argsort(sizes[order])[-2])))
-    rows = {6: np.array([4, 2, 0, 0]), 2: np.array([0, 0, 1, 1])}
-    for found, log_weight in (
-        (
-            given,
-            lambda n, z: n * np.log(prevalence[z]) + _of_row(rows[n], 3.0 * (0.6 * prevalence + 0.4 * np.eye(4)[z])),
-        ),
-        (free, lambda n, z: gammaln(shape[z] + n) - gammaln(shape[z])),
-    ):
-        pairs = [(a, b) for a in range(4) for b in range(4) if a != b]
-        logs = np.array([log_weight(6, a) + log_weight(2, b) for a, b in pairs])
-        weight = np.exp(logs - logs.max()) / np.exp(logs - logs.max()).sum()
-        share = np.array([found.count(pair) for pair in pairs]) / len(found)
-        np.testing.assert_allclose(share, weight, atol=0.03)
-
-
-def _of_row(seats, shape):
-    return (gammaln(shape + seats) - gammaln(shape)).sum()
-
-
-def test_slices_and_summed_out_labels_have_their_densities():
-    """Gamma(3), of mean and variance 3; on the scale of the logarithm, its Jacobian included."""
-    random, x, found = np.random.default_rng(0), 1.0, []
-    for _ in range(4000):
-        x = _positive(x, lambda x: 2 * np.log(x) - x, random)
-        found.append(x)
-    assert np.mean(found) == pytest.approx(3, abs=0.15)
-    assert np.var(found) == pytest.approx(3, abs=0.5)
-    # Two labels a and one b of a case: the rising factorials of a Dirichlet-multinomial, and the prior.
-    share, count = np.array([0.6, 0.4]), np.array([2, 1])
-    value = _log_labels(2.0, np.ones(1), share, np.zeros(2, int), count, np.array([3]))
-    wanted = (1.2 * 2.2) * 0.8 / (2 * 3 * 4)
-    assert value == pytest.approx(np.log(wanted) - 0.1 * 2.0)
-
-
-def test_strength_and_self_share_follow_their_density():
-    """Against a sum over a grid, given the tables of two profiles."""
-    seats, is_own, prevalence = np.array([3, 1, 2]), np.array([True, False, True]), np.array([0.5, 0.5, 0.5])
-    used, random = np.array([4, 2]), np.random.default_rng(1)
-    strengths, shares = np.exp(np.linspace(-6, 8, 300)), np.linspace(0.005, 0.995, 100)
-    k, s = np.meshgrid(strengths, shares, indexing="ij")
-    logs = 2 * gammaln(k) - gammaln(k[..., None] + used).sum(-1) - 0.01 * k + np.log(k)
-    a = k[..., None] * (is_own * s[..., None] + (1 - s[..., None]) * prevalence)
-    logs += (gammaln(a + seats) - gammaln(a)).sum(-1)
-    weight = np.exp(logs - logs.max())
-    strength, own, found = 1.0, 0.5, []
-    for _ in range(1500):
-        strength, own = _profile_shape(strength, own, seats, is_own, prevalence, used, random)
-        found.append([np.log(strength), own])
-    wanted = [np.average(np.log(k), weights=weight), np.average(s, weights=weight)]
-    np.testing.assert_allclose(np.mean(found, axis=0) - wanted, 0, atol=0.2)
-    assert np.mean(found, axis=0)[1] == pytest.approx(wanted[1], abs=0.03)
 
 
 def test_metrics_see_the_prior_of_the_remainder():

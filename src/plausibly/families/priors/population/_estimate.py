@@ -15,6 +15,7 @@ from plausibly.data.annotations.by_case import check_annotated
 from plausibly.families.priors.population._case_priors import rank_weight
 from plausibly.families.priors.population._population import Population
 from plausibly.families.priors.population._sampler import Labels, State, start, sweep
+from plausibly.inference.moves import Moves
 from plausibly.posterior.diagnostics import judge_shared
 
 LARGEST = 3000  #: classes; profiles have as many rows as columns
@@ -98,7 +99,7 @@ def estimate(
         advance = bars.task("Learning the population", chains * (warmup + draws), "sweeps")
 
         def run(chain: int) -> list[State]:
-            random = np.random.default_rng([int(seed), chain])
+            random = Moves.of(int(seed), chain)
             state, found = start(labels, random, difficulty, exchange=samples), []
             for number in range(warmup + draws):
                 state = sweep(state, labels, random, exchange=samples)

@@ -14,16 +14,17 @@ Priors: :math:`a = 1`, :math:`A \sim \mathrm{Exponential}(1/10)`, :math:`\kappa 
 :math:`s \sim \mathrm{Uniform}(0, 1)`, :math:`\tau \sim \mathrm{HalfNormal}(1)`.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.sparse import csr_array
-from scipy.special import gammaln
+from scipy.special import expit, gammaln, logit
 
-from plausibly.inference.draws import customers, dirichlet, draw_tables, slice_draw
+from plausibly.inference.draws import customers
+from plausibly.inference.moves import BROAD, Moves
 
 PRIOR_CONCENTRATION = 0.1  #: rate of the exponential prior of A
 PRIOR_STRENGTH = 0.01  #: rate of the exponential prior of κ
@@ -68,7 +69,7 @@ class State:
     node: Int[np.ndarray, " case"] | None = None  #: of each case
 
 
-def start(labels: Labels, random: np.random.Generator, by_case: bool = False, exchange: bool = True) -> State:
+def start(labels: Labels, random: Moves, by_case: bool = False, exchange: bool = True) -> State:
     """Begin where cases with the same commonest class share a head, at concentrations that differ between chains.
 
     Their head is that class; or, if heads are going to be exchanged (see :func:`sweep`), any class, drawn for each
@@ -99,7 +100,7 @@ def start(labels: Labels, random: np.random.Generator, by_case: bool = False, ex
     )
 
 
-def sweep(state: State, labels: Labels, random: np.random.Generator, exchange: bool = True) -> State:
+def sweep(state: State, labels: Labels, random: Moves, exchange: bool = True) -> State:
     """Update everything once, with or without moves that exchange the heads of profiles.
 
     Which class is the head of cases in which several go together is a question with many good answers. Without these
@@ -113,8 +114,15 @@ def sweep(state: State, labels: Labels, random: np.random.Generator, exchange: b
     head = _heads(state, factor, case, label, count, n, random)
 
     share = np.maximum(state.profiles[head[case], label], _LEAST)
-    concentration = _positive(state.concentration, lambda a: _log_labels(a, factor, share, case, count, total), random)
-    tables = draw_tables((concentration * factor)[case] * share, count, random)
+    concentration = np.exp(
+        random.slice(
+            "log concentration",
+            np.log(state.concentration),
+            BROAD,
+            lambda log: _log_labels(np.exp(log), factor, share, case, count, total) + log,
+        )
+    )
+    tables = random.tables("tables", (concentration * factor)[case] * share, count)
     seated = np.bincount(head[case] * np.int64(k) + label, tables, k * k).reshape(k, k)
     spread, node = state.spread, state.node
     if node is not None:
@@ -124,7 +132,8 @@ def sweep(state: State, labels: Labels, random: np.random.Generator, exchange: b
     strength, self_share, prevalence = state.strength, state.self_share, state.prevalence
     for _ in range(ROUNDS):
         for _ in range(EXCHANGES * exchange):
-            _exchange(seated, size, strength, self_share, prevalence, random)
+            order = _exchange(seated, size, head, strength, self_share, prevalence, random)
+            seated, size, head = seated[order], size[order], np.argsort(order)[head]
         rows, columns = np.nonzero(seated)
         of_row, seats = seated.sum(1), seated[rows, columns]
         strength, self_share = _profile_shape(
@@ -132,24 +141,34 @@ def sweep(state: State, labels: Labels, random: np.random.Generator, exchange: b
         )
         of_self = np.where(rows == columns, strength * self_share, 0)
         base = of_self + strength * (1 - self_share) * prevalence[columns]
-        above = draw_tables(base, seats.astype(np.int64), random)
-        own = random.binomial(above, np.clip(of_self / base, 0, 1))
+        at = partial(_at, rows * k + columns, k)
+        above = random.tables("tables of tables", base, seats.astype(np.int64), lambda x, at=at: {"above": at(x)})
+        own = random.among("own", above, np.clip(of_self / base, 0, 1), lambda x, at=at: {"own": at(x)})
         shape = PREVALENCE / k + np.bincount(columns, above - own, k)
         if exchange:
-            order = _exchanged(shape, size, np.bincount(columns, own, k) == 0, random)
-            seated, size = seated[order], size[order]
-        prevalence = dirichlet(shape + size, random, _LEAST)
+            free = np.bincount(columns, own, k) == 0
+            tables = {"above": above, "own": own}
+            order = _exchanged(
+                shape, size, head, free, lambda t=tables, at=at: {n: at(x) for n, x in t.items()}, random
+            )
+            seated, size, head = seated[order], size[order], np.argsort(order)[head]
+        prevalence = random.rows("prevalence", shape + size, least=_LEAST)
 
     shape = seated + strength * (1 - self_share) * prevalence
     shape[np.arange(k), np.arange(k)] += strength * self_share
-    profiles = dirichlet(shape, random, _LEAST)
+    profiles = random.rows("profiles", shape, least=_LEAST)
     mean = shape / shape.sum(1, keepdims=True)
     expected = prevalence @ profiles
     return State(concentration, strength, self_share, prevalence, expected, profiles, mean, spread, node)
 
 
-def _exchange(seated, size, strength, self_share, prevalence, random) -> None:
-    """Exchange the heads of pairs of profiles, with their cases, or not: a Metropolis step, the profiles summed out.
+def _at(cells, k, values) -> np.ndarray:
+    """Arrange values by profile and class."""
+    return np.bincount(cells, values, k * k).reshape(k, k)
+
+
+def _exchange(seated, size, head, strength, self_share, prevalence, random) -> np.ndarray:
+    """Return which profile gets each head when pairs are exchanged, with their cases, the profiles summed out.
 
     Pairs are some places apart in the order of prevalence, since those of similar prevalence are exchanged most easily.
     """
@@ -168,12 +187,20 @@ def _exchange(seated, size, strength, self_share, prevalence, random) -> None:
 
     log_ratio = (size[one] - size[other]) * np.log(prevalence[other] / prevalence[one])
     log_ratio += gain(one, other) + gain(other, one) - gain(one, one) - gain(other, other)
-    one, other = _taken(one, other, log_ratio, random)
-    to, of = np.append(one, other), np.append(other, one)
-    seated[to], size[to] = seated[of], size[of]
+    order = np.arange(k)
+    taken = random.exchanges(
+        "exchange", log_ratio, lambda taken: {"head": _swapped(order, one[taken], other[taken])[head]}
+    )
+    return _swapped(order, one[taken], other[taken])
 
 
-def _exchanged(shape, size, free, random) -> np.ndarray:
+def _swapped(order, one, other) -> np.ndarray:
+    order = order.copy()
+    order[one], order[other] = order[other], order[one]
+    return order
+
+
+def _exchanged(shape, size, head, free, tables, random) -> np.ndarray:
     """Return which profile gets each head when those of ``free`` heads are exchanged, the prevalence summed out, too.
 
     Given the prevalence, a head of many cases would hardly ever be exchanged. A head is free if none of the tables of
@@ -185,14 +212,14 @@ def _exchanged(shape, size, free, random) -> np.ndarray:
         n, m = size[order[one]], size[order[other]]
         log_ratio = gammaln(shape[one] + m) - gammaln(shape[one] + n)
         log_ratio += gammaln(shape[other] + n) - gammaln(shape[other] + m)
-        one, other = _taken(one, other, log_ratio, random)
-        order[one], order[other] = order[other], order[one]
+
+        def to(taken, one=one, other=other, order=order) -> dict[str, np.ndarray]:
+            new = _swapped(order, one[taken], other[taken])
+            return {"head": np.argsort(new)[head]} | {name: rows[new] for name, rows in tables().items()}
+
+        taken = random.exchanges("exchange of free heads", log_ratio, to)
+        order = _swapped(order, one[taken], other[taken])
     return order
-
-
-def _taken(one, other, log_ratio, random):
-    taken = log_ratio > -random.standard_exponential(len(one))
-    return one[taken], other[taken]
 
 
 def _log_labels(concentration, factor, share, case, count, total):
@@ -218,19 +245,16 @@ def _profile_shape(strength, self_share, seats, is_own, prevalence, used, random
         value = len(used) * gammaln(strength) - gammaln(strength + used).sum()
         return value + (gammaln(a + seats) - gammaln(a)).sum() - PRIOR_STRENGTH * strength
 
-    strength = _positive(strength, lambda x: log_density(x, self_share), random)
-    odds = self_share / (1 - self_share)  # whose log has the Jacobian s (1 - s), one factor of which is below
-    odds = _positive(odds, lambda x: log_density(strength, x / (1 + x)) - 2 * np.log1p(x), random)
-    return strength, float(np.clip(odds / (1 + odds), _LEAST, 1 - _LEAST))
+    strength = np.exp(
+        random.slice("log strength", np.log(strength), BROAD, lambda log: log_density(np.exp(log), self_share) + log)
+    )
 
+    def of_odds(log_odds: float) -> float:
+        share = expit(log_odds)
+        return log_density(strength, share) + np.log(share * (1 - share))
 
-def _positive(x: float, log_density: Callable[[float], float], random: np.random.Generator) -> float:
-    """Draw a positive number by a slice on the scale of its logarithm."""
-
-    def of_log(log_x: np.ndarray) -> np.ndarray:
-        return np.array([log_density(np.exp(log_x[0])) + log_x[0]])
-
-    return float(np.exp(slice_draw(np.log([x]), 1.0, of_log, random, steps=8)[0]))
+    share = expit(random.slice("logit self_share", logit(self_share), BROAD, of_odds))
+    return strength, float(np.clip(share, _LEAST, 1 - _LEAST))
 
 
 def _difficulties(concentration, total, tables, random):
@@ -238,11 +262,10 @@ def _difficulties(concentration, total, tables, random):
     logs = _log_nodes(concentration, _SPREADS[:, None], total, tables)  # (spread, case, node)
     by_spread = np.logaddexp.reduce(logs, axis=-1).sum(1) - _SPREADS**2 / 2
     weight = np.exp(by_spread - by_spread.max())
-    at = int(random.choice(len(_SPREADS), p=weight / weight.sum()))
+    at = random.choice(len(_SPREADS), p=weight / weight.sum())
+    at = int(random.declared("spread", at, lambda x: by_spread[x], lambda x: {"spread": _SPREADS[x]}))
     own = np.exp(logs[at] - logs[at].max(1, keepdims=True))
-    below = np.cumsum(own, axis=1)
-    node = (below < random.random((len(total), 1)) * below[:, -1:]).sum(1)
-    return float(_SPREADS[at]), np.minimum(node, len(NODES) - 1)
+    return float(_SPREADS[at]), random.classes("node", own.T)
 
 
 def _log_nodes(concentration, spread, total, tables):
@@ -254,7 +277,7 @@ def _log_nodes(concentration, spread, total, tables):
     return found[:, inverse.ravel()]
 
 
-def _counted(labels: Labels, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _counted(labels: Labels, random: Moves) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Choose the labels of this sweep, and count them by case and class."""
     counts = random.random(len(labels.case)) < labels.weight
     place = labels.first + (random.random(len(labels.case)) * labels.size).astype(np.int64)
@@ -278,4 +301,5 @@ def _heads(state, factor, case, label, count, n, random):
     times = csr_array((np.ones(len(entry), np.float32), (case[entry], kind)), shape=(n, len(first)))
     logs = times @ np.log(rising) + np.log(state.prevalence, dtype=np.float32)
     below = np.cumsum(np.exp(logs - logs.max(1, keepdims=True)), axis=1)
-    return np.minimum((below < random.random((n, 1), np.float32) * below[:, -1:]).sum(1), logs.shape[1] - 1)
+    drawn = np.minimum((below < random.random((n, 1), np.float32) * below[:, -1:]).sum(1), logs.shape[1] - 1)
+    return random.declared("head", drawn, lambda x: logs[np.arange(n), x])

@@ -1,0 +1,203 @@
+"""Moves of Gibbs samplers, each of which declares the log density of what it draws.
+
+A sampler makes all of its moves by the methods of :class:`Moves`: a draw from a conditional distribution, or a step by
+a slice, which leaves it unchanged. The parameters, or the function, that a variable is drawn by are those of the log
+density that is declared. So a test that compares log densities with that of the program tests what runs
+(``tests/test_inference/test_conditionals.py``).
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from scipy.special import gammaln, xlogy
+
+from plausibly.inference.draws import (
+    categorical,
+    dirichlet,
+    draw_between,
+    draw_tables,
+    slice_draw,
+    slice_one,
+)
+
+BROAD = 3.0  #: width of slices of logarithms, which may be vague
+Numbers = Float[np.ndarray, "*shape"] | float
+To = Callable[[Any], Mapping[str, Any]]  #: the sites that a value stands for
+
+
+class Moves(np.random.Generator):
+    """Random numbers of a chain, and moves of its variables.
+
+    The first argument of a move is what it draws: a site of the program, or an auxiliary variable. Slices are along the
+    logarithm or the log odds of a site whose name follows ``"log "`` or ``"logit "``, and their log densities are with
+    respect to these.
+
+    Examples
+    --------
+    >>> random = Moves.of(0)
+    >>> random.betas("share", 2.0, np.array([1.0, 3.0])).shape
+    (2,)
+    """
+
+    @classmethod
+    def of(cls, *seed: int) -> "Moves":
+        """Make the numbers of a seed."""
+        return cls(np.random.PCG64(seed[0] if len(seed) == 1 else seed))
+
+    def declared(
+        self,
+        what: str,
+        value: Any,
+        log_density: Callable[[Any], Any],
+        to: To | None = None,
+        old: Any = None,
+    ) -> Any:
+        """Return the value; a test looks at its log density, by element, by row or in all, up to a constant.
+
+        ``to`` are the sites that a value stands for, if it is not that of a single one; a slice begins at the ``old``.
+        """
+        return value
+
+    def rows(
+        self,
+        what: str,
+        shape: Float[np.ndarray, "*row k"] | Int[np.ndarray, "*row k"],
+        first: Float[np.ndarray, "k k"] | None = None,
+        least: float = 1e-290,
+    ) -> Float[np.ndarray, "*row k"]:
+        """Draw from Dirichlet distributions.
+
+        If rows are those in which the ``first`` have the largest on the diagonal, others are refused, and stay.
+        """
+        drawn = dirichlet(shape, self, least)
+        if first is not None:
+            drawn = np.where((np.diagonal(drawn) >= drawn.max(1))[:, None], drawn, first)
+
+        def log_density(x: Float[np.ndarray, "*row k"]) -> Float[np.ndarray, "*row"]:
+            return xlogy(np.subtract(shape, 1), np.where(np.asarray(shape) > 0, x, 1)).sum(-1)
+
+        return self.declared(what, drawn, log_density)
+
+    def betas(self, what: str, first: Numbers, second: Numbers, before: float = 0.0, bound: float = 0.0) -> Any:
+        """Draw from beta distributions, 1 - 1e-12 at most; below the bound it is refused, and that ``before`` stays."""
+        drawn = np.minimum(self.beta(first, second), 1 - 1e-12)
+        drawn = drawn if np.ndim(drawn) or drawn >= bound else before
+        return self.declared(what, drawn, lambda x: xlogy(first - 1.0, x) + xlogy(second - 1.0, 1 - np.asarray(x)))
+
+    def gammas(self, what: str, shape: Numbers, rate: Numbers, to: To | None = None) -> Any:
+        """Draw from gamma distributions."""
+        drawn = np.maximum(self.standard_gamma(shape) / rate, 1e-290)
+        return self.declared(what, drawn, lambda x: xlogy(np.subtract(shape, 1.0), x) - rate * x, to)
+
+    def normals(self, what: str, mean: Numbers, sd: Numbers) -> Any:
+        """Draw from normal distributions."""
+        drawn = mean + sd * self.standard_normal(np.broadcast_shapes(np.shape(mean), np.shape(sd)))
+        return self.declared(what, drawn, lambda x: -(((x - mean) / sd) ** 2) / 2)
+
+    def between(self, what: str, lower: Numbers, upper: Numbers, mean: Numbers, sd: Numbers) -> Float[np.ndarray, "*n"]:
+        """Draw from normal distributions between bounds."""
+        return self.declared(what, draw_between(lower, upper, mean, sd, self), lambda x: -(((x - mean) / sd) ** 2) / 2)
+
+    def classes(self, what: str, weights: Float[np.ndarray, "class row"]) -> Int[np.ndarray, " row"]:
+        """Draw a class of each row."""
+        drawn = categorical(weights, self)
+
+        def log_density(x: Int[np.ndarray, " row"]) -> Float[np.ndarray, " row"]:
+            with np.errstate(divide="ignore"):
+                return np.log(np.take_along_axis(weights, x[None], 0)[0])
+
+        return self.declared(what, drawn, log_density)
+
+    def whether(self, what: str, probability: Float[np.ndarray, " row"]) -> Bool[np.ndarray, " row"]:
+        """Draw what is true with some probability."""
+        drawn = self.random(len(probability)) < probability
+        return self.declared(what, drawn, lambda x: np.log(np.where(x, probability, 1 - probability)))
+
+    def tables(
+        self, what: str, shape: Float[np.ndarray, "*cell"], counts: Int[np.ndarray, "*cell"], to: To | None = None
+    ) -> Int[np.ndarray, "*cell"]:
+        """Draw the tables of Chinese restaurants; the density is relative to the number of ways to sit at so many."""
+        return self.declared(
+            what,
+            draw_tables(shape, counts, self),
+            lambda x: xlogy(x, shape) + gammaln(shape) - gammaln(shape + counts),
+            to,
+        )
+
+    def among(
+        self, what: str, n: Int[np.ndarray, "*cell"], share: Float[np.ndarray, "*cell"], to: To | None = None
+    ) -> Any:
+        """Draw how many of so many have something; the density is relative to the number of ways to choose so many."""
+        return self.declared(what, self.binomial(n, share), lambda x: xlogy(x, share) + xlogy(n - x, 1 - share), to)
+
+    def exchanges(self, what: str, log_ratio: Float[np.ndarray, " pair"], to: To) -> Bool[np.ndarray, " pair"]:
+        """Draw which exchanges are made, each a Metropolis step by the log ratio of densities after and before it."""
+        taken = log_ratio > -self.standard_exponential(len(log_ratio))
+        return self.declared(what, taken, lambda x: np.where(x, log_ratio, 0), to, np.zeros(len(taken), bool))
+
+    def slices(
+        self,
+        what: str,
+        x: Float[np.ndarray, " lane"],
+        width: Float[np.ndarray, " lane"] | float,
+        log_density: Callable[[Float[np.ndarray, " lane"]], Float[np.ndarray, " lane"]],
+    ) -> Float[np.ndarray, " lane"]:
+        """Move variables that are independent of each other by slices."""
+        return self.declared(what, slice_draw(x, width, log_density, self), log_density, None, x)
+
+    def slice(
+        self,
+        what: str,
+        x: float,
+        width: float,
+        log_density: Callable[[float], float],
+        to: To | None = None,
+    ) -> float:
+        """Move a variable by a slice, or a point along a line through ``to(x)``.
+
+        The log density of a move along a line is that of the sites times the volume of what the line leaves as it is.
+        """
+        return self.declared(what, slice_one(x, width, log_density, self), log_density, to, x)
+
+    def scale(
+        self,
+        what: tuple[str, str],
+        x: Float[np.ndarray, " effect"],
+        scale: float,
+        log_prior: Callable[[float], float],
+        square: float,
+        linear: float,
+        to: Callable[[float, float], Mapping[str, Any]] | None = None,
+    ) -> tuple[float, float]:
+        r"""Move the standard deviation of normal effects given these, and then both by one factor.
+
+        ``what`` names the scale and the effects, ``log_prior`` is the log density of the logarithm of the scale, and
+        :math:`l f - q f^2 / 2` the log likelihood of the effects times f, with q ``square`` and l ``linear``: one of
+        the two moves suits much data, the other little (Yu & Meng 2011, To center or not to center, Journal of
+        Computational and Graphical Statistics 20). ``to(scale, factor)`` are the sites, if these are not all effects.
+        Returns the scale and the factor.
+        """
+        squares, (name, effects) = float((x**2).sum()), what
+        to = to or (lambda scale, factor: {name: scale, effects: factor * x})
+        log = self.slice(
+            f"{name} given {effects}",
+            float(np.log(scale)),
+            BROAD,
+            lambda at: -len(x) * at - squares / (2 * np.exp(2 * at)) + log_prior(at),
+            lambda at: to(np.exp(at), 1.0),
+        )
+        by = self.slice(
+            f"{name} with {effects}",
+            0.0,
+            BROAD,
+            lambda at: linear * np.exp(at) - square * np.exp(2 * at) / 2 + log_prior(log + at),
+            lambda at: to(np.exp(log + at), np.exp(at)),
+        )
+        return float(np.exp(log + by)), float(np.exp(by))
+
+
+def half_normal(log: float, scale: float) -> float:
+    """Log density of the logarithm of a half-normal variable, up to a constant."""
+    return log - (np.exp(log) / scale) ** 2 / 2
