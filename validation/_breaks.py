@@ -173,8 +173,8 @@ def _wide_scales(half_normal):
     return lambda log, scale: half_normal(log, 3 * scale)
 
 
-def _halved(share):
-    return lambda state, shared: share(state, shared / 2)
+def _halved(of_group):
+    return property(lambda state: of_group.fget(state) / 2)
 
 
 def _middle(draw_between):
@@ -182,7 +182,7 @@ def _middle(draw_between):
 
 
 def _narrow(dirichlet):
-    return lambda shape, random: dirichlet(4 * np.asarray(shape), random)
+    return lambda shape, random, least: dirichlet(4 * np.asarray(shape), random, least)
 
 
 def _no_rows(gammaln):
@@ -201,12 +201,12 @@ def _alike(difficulty):
     return lambda settled: None
 
 
-def _anywhere(slice_draw):
-    return lambda x, log_density, random: float(x * np.exp(random.random() - 0.5))
+def _anywhere(slice_one):
+    return lambda x, width, log_density, random: x + random.random() - 0.5
 
 
-def _always(taken):
-    return lambda one, other, log_ratio, random: (one, other)
+def _always(exchanges):
+    return lambda self, what, log_ratio, to: np.ones(len(log_ratio), bool)
 
 
 def _larger_shapes(dirichlet):
@@ -308,30 +308,30 @@ BREAKS = {
     "dirichlet-shape": Break("every shape is 50 % too large", "exact Dirichlet", "calibration",
         "plausibly.aggregation._infer", "dirichlet", _dirichlet_shape),
     "true-class-likeliest": Break("the likeliest class is taken for drawn", "one-coin", "true-class",
-        "plausibly.families.true_class._sampler", "categorical", _likeliest),
+        "plausibly.inference.moves", "categorical", _likeliest),
     "skene-tables": Break("every label has a table of its own", "dawid-skene", "true-class",
-        "plausibly.models.dawid_skene", "draw_tables", _no_table_is_shared),
+        "plausibly.inference.moves", "draw_tables", _no_table_is_shared),
     "skene-shapes": Break("every shape is four times too large", "dawid-skene", "true-class",
-        "plausibly.models.dawid_skene", "dirichlet", _narrow),
+        "plausibly.inference.moves", "dirichlet", _narrow),
     "skene-concentration": Break("concentrations ignore the labels", "dawid-skene", "true-class",
         "plausibly.models.dawid_skene", "gammaln", _no_rows),
     "coin-slice": Break("any point of a slice's first interval is taken", "one-coin", "true-class",
-        "plausibly.models.one_coin", "slice_draw", _first_point),
+        "plausibly.inference.moves", "slice_draw", _first_point),
     "coefficients-prior": Break("the prior of the coefficients of predictions is twice as wide",
         "common-confusion, predictions", "true-class",
         "plausibly.families.true_class._coefficients", "prior_moments", _wide),
     "coin-prior": Break("the prior's mean is 1.5 too large", "one-coin", "true-class",
         "plausibly.models.one_coin", "LOCATION", _coin_prior),
     "looks-likeliest": Break("the likeliest look, class seen and true class are taken for drawn", "by case",
-        "true-class", "plausibly.families.true_class._by_look", "categorical", _likeliest),
+        "true-class", "plausibly.inference.moves", "categorical", _likeliest),
     "groups-weights": Break("how common looks are to a group is four times as well known", "two groups", "true-class",
-        "plausibly.families.true_class._by_look", "dirichlet", _narrow),
+        "plausibly.inference.moves", "dirichlet", _narrow),
     "population-tables": Break("every label has a table of its own", "what cases share", "population",
-        "plausibly.families.priors.population._sampler", "draw_tables", _no_table_is_shared),
+        "plausibly.inference.moves", "draw_tables", _no_table_is_shared),
     "population-slice": Break("any point near the last is taken", "what cases share", "population",
-        "plausibly.families.priors.population._sampler", "_positive", _anywhere),
+        "plausibly.inference.moves", "slice_one", _anywhere),
     "population-exchange": Break("heads are exchanged whatever their cases", "what cases share", "population",
-        "plausibly.families.priors.population._sampler", "_taken", _always),
+        "plausibly.inference.moves", "Moves.exchanges", _always),
     "mixture-shapes": Break("every shape is three times too large", "mixture, exact", "population",
         "plausibly.aggregation._with_population", "_dirichlet", _larger_shapes),
     "gibbs-head": Break("the first head is always taken", "mixture, Gibbs", "population",
@@ -341,13 +341,13 @@ BREAKS = {
     "mixture-heads": Break("heads ignore the labels", "mixture, exact", "population",
         "plausibly.priors", "CasePriors.weights", _prior_heads),
     "ordinal-narrow": Break("latent numbers vary too little", "ordinal-scores", "ordinal",
-        "plausibly.inference.gibbs._ordinal", "draw_between", _narrowly),
+        "plausibly.inference.moves", "draw_between", _narrowly),
     "ratings-prior": Break("priors of standard deviations are three times too wide", "raters", "ratings",
-        "plausibly.families.ratings._sampler", "_half_normal", _wide_scales),
+        "plausibly.families.ratings._sampler", "half_normal", _wide_scales),
     "ratings-shared": Break("what raters of a group err together is halved", "err together", "ratings",
-        "plausibly.families.ratings._sampler", "_State._share", _halved),
+        "plausibly.families.ratings._sampler", "_State._of_group", _halved),
     "ordinal-numbers": Break("scores are taken for the latent numbers", "ordinal-scores", "ordinal",
-        "plausibly.inference.gibbs._ordinal", "draw_between", _middle),
+        "plausibly.inference.moves", "draw_between", _middle),
     "sample-weights": Break("log weights are 3 % too small", "", "goodness",
         "plausibly.distributions", "PartialPlackettLuce.sample", _sample_weights),
     "conformal-interpolated": Break("thresholds are interpolated quantiles", "", "conformal",

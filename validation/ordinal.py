@@ -10,6 +10,7 @@ import pandas as pd
 from scipy import stats
 
 import plausibly as pb
+from plausibly.base.progress import Progress
 from plausibly.data.case import NormalInverseGamma
 from plausibly.inference.gibbs import _ordinal
 from validation._ranks import places
@@ -37,7 +38,7 @@ def calibrate(n: int, seed: int) -> Iterator[Result]:
     rng = np.random.default_rng([seed, n])
     scores, mean, variance = simulate(n, rng)
     categories = _ordinal.Categories.of(scores, "midpoints")
-    settings = {"draws": DRAWS, "chains": 1, "warmup": 100, "seed": seed}
+    settings = {"draws": DRAWS, "chains": 1, "warmup": 100, "seed": seed, "progress": Progress(False)}
     drawn, by_case = _ordinal.ordinal(scores, categories, THRESHOLD, NormalInverseGamma(*PRIOR), **settings)
     share = stats.norm.cdf((0.5 - mean) / np.sqrt(variance))
     found = {"plausibility": (share, drawn[0, :, ::2])}

@@ -8,6 +8,7 @@ engines are asked for the plausibilities. Priors and annotations are drawn here,
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 from scipy import stats
@@ -17,7 +18,7 @@ import plausibly as pb
 from plausibly.aggregation import unjudged
 from plausibly.base.progress import Progress
 from plausibly.families.priors.population import Population
-from plausibly.families.priors.population._sampler import Labels, start, sweep
+from plausibly.families.priors.population._sampler import Labels, sweeps
 from plausibly.inference.moves import Moves
 from validation._ranks import places
 from validation._result import Result, Settings
@@ -96,11 +97,8 @@ def one_data_set(number: int, seed: int, by_case: bool) -> dict[str, tuple[float
     members = truth.labels.ravel()
     labels = Labels(case, one, np.arange(len(case)), one.astype(np.int64), members, CASES, CLASSES)
     random = Moves.of(seed, by_case, number, 1)
-    state, drawn = start(labels, random, by_case), []
-    for at in range(WARMUP + SWEEPS):
-        state = sweep(state, labels, random)
-        if at >= WARMUP and at % THIN == 0:
-            drawn.append(state)
+    states = islice(sweeps(labels, random, by_case=by_case, exchange=True), WARMUP, WARMUP + SWEEPS, THIN)
+    drawn = list(states)
     quantities: dict[str, Callable] = {
         "concentration": lambda s: s.concentration,
         "strength": lambda s: s.strength,

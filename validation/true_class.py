@@ -25,7 +25,7 @@ from plausibly.base.progress import Progress
 from plausibly.data.case import LabelledCases, Looks
 from plausibly.data.regression import expected_shares, prior_moments, split
 from plausibly.families.priors.evidence import log_scores as centred
-from plausibly.families.true_class import class_probabilities, sample_chain
+from plausibly.families.true_class import class_probabilities, sampler_of
 from plausibly.models import MODELS
 from validation._ranks import places
 from validation._result import Result, Settings
@@ -267,7 +267,7 @@ def one_data_set(condition: str, number: int, seed: int) -> dict[str, tuple[floa
     if grouped:
         labels = replace(labels, group=group_of_annotator(True), together=(False, True))
     warmup = WARMUP_BY_CASE if differing else WARMUP
-    chain = sample_chain(sampler, labels, draws=DRAWS, warmup=warmup, seed=number, chain=0)
+    chain = sampler_of(sampler, labels, draws=DRAWS, warmup=warmup, seed=number).chain(0)
     shared = {site: draws[None] for site, draws in chain.items()}
     found = {}
     for site in QUANTITIES[name] + (("attention",) if differing and name == "one-coin" else ()):

@@ -12,6 +12,7 @@ from plausibly.base.arviz import to_groups
 from plausibly.base.pools import in_processes
 from plausibly.base.progress import Progress
 from plausibly.families import SharedDraws
+from plausibly.inference import chains
 
 NAMES = {"annotator": np.array(["ann", "bob"])}
 
@@ -119,8 +120,8 @@ def test_chains_in_other_processes_are_those_of_this_one(monkeypatch, data, opti
     settings = {"draws": 5, "chains": 3, "warmup": 5, "seed": 0, "progress": False} | options
     with pytest.warns(pb.ConvergenceWarning):
         here = pb.aggregate(data, **settings)
-    monkeypatch.setattr(_pools, "_MANY", 0)
-    monkeypatch.setattr(_pools, "n_processes", lambda most: 2)
+    monkeypatch.setattr(chains, "_MANY", 0)
+    monkeypatch.setattr(chains, "n_processes", lambda most: 2)
     if fails:
         monkeypatch.setattr(_pools, "_PROGRAM", "raise SystemExit(1)")
     with pytest.warns(pb.ConvergenceWarning):

@@ -29,7 +29,7 @@ from plausibly.data.case import LabelledCases, Looks, NormalInverseGamma, Scored
 from plausibly.data.regression import expected_shares, split
 from plausibly.families.priors.evidence import log_scores
 from plausibly.families.priors.population._estimate import _labels
-from plausibly.families.priors.population._sampler import NODE_WEIGHTS, NODES, start, sweep
+from plausibly.families.priors.population._sampler import NODE_WEIGHTS, NODES, sweeps
 from plausibly.families.ratings import RatedCases, means_and_spreads
 from plausibly.families.ratings._sampler import sweeps_of_ratings
 from plausibly.families.true_class._sampler import _sweeps
@@ -365,7 +365,7 @@ def test_moves_where_cases_differ_in_difficulty(name, how):
     random = Checked.of(6).begin(
         joint_of(with_looks(model.program, labels, sites, more), moves), volume_of_looks, error=1e-3
     )
-    sweeps = _sweeps(model.family.where("by-case"), labels, random, 4)
+    sweeps = _sweeps(model.family.where("by-case"), labels, random, warmup=4)
     compare(random, sweeps, [what for what, seen in moves.items() if seen], 24)
 
 
@@ -574,14 +574,7 @@ def test_moves_of_a_population(by_case):
     if by_case:
         moves = moves | {"spread": ("spread",), "node": ("program", "tables")}
     random = Checked.of(5).begin(joint_of(of_population(counts, by_case), moves), error=1e-3)
-
-    def sweeps():
-        state = start(labels, random, by_case)
-        while True:
-            state = sweep(state, labels, random)
-            yield state
-
-    compare(random, sweeps(), list(moves), 8)
+    compare(random, sweeps(labels, random, by_case=by_case, exchange=True), list(moves), 8)
 
 
 # Scores as intervals of a latent scale
@@ -606,13 +599,13 @@ def test_moves_of_ordinal_scores():
 
     random = Checked.of(5).begin(joint_of(terms, {"precision": ("precision",)}))
 
-    def sweeps():
+    def of_case():
         mean, sd = np.zeros(1), np.ones(1)
         while True:
             _, mean, sd = _update(scores, (lower, upper), prior, mean, sd, random)
             yield mean
 
-    compare(random, sweeps(), ["latent", "precision", "mean"])
+    compare(random, of_case(), ["latent", "precision", "mean"])
 
 
 class Stated(Moves):

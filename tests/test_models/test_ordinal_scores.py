@@ -13,6 +13,7 @@ from scipy.special import ndtr
 import plausibly as pb
 from plausibly.aggregation import unjudged
 from plausibly.base.errors import PlausiblyWarning
+from plausibly.base.progress import Progress
 from plausibly.data.case import NormalInverseGamma, ScoredCase
 from plausibly.inference.draws import draw_between
 from plausibly.inference.gibbs._ordinal import Categories, estimate_ordinal_prior, ordinal
@@ -41,7 +42,7 @@ def test_cutpoints_of_several_values_and_of_one():
     assert (ndtr(low).round(9).tolist(), ndtr(high).round(9).tolist()) == ([0.6, 0.0], [1.0, 0.1])
     scores = replace(SCORES, score=np.zeros(SCORES.n_annotations))
     categories = Categories.of(scores, "inferred")
-    drawn, _ = ordinal(scores, categories, 0.0, PRIOR, draws=5, chains=1, warmup=0, seed=0)
+    drawn, _ = ordinal(scores, categories, 0.0, PRIOR, draws=5, chains=1, warmup=0, seed=0, progress=Progress(False))
     assert (drawn[..., 0] == 1).all()
     assert (drawn[..., 1] == 0).all()
 
@@ -87,7 +88,9 @@ def by_quadrature(values, categories, threshold):
 def test_draws_have_the_mean_of_quadrature():
     """With inferred cutpoints; ``python -m validation`` calibrates midpoints."""
     categories = Categories.of(SCORES, "inferred")
-    drawn, _ = ordinal(SCORES, categories, 0.0, PRIOR, draws=800, chains=4, warmup=100, seed=1)
+    drawn, _ = ordinal(
+        SCORES, categories, 0.0, PRIOR, draws=800, chains=4, warmup=100, seed=1, progress=Progress(False)
+    )
     mean = drawn.mean((0, 1)).reshape(-1, 2)[:, 0]
     expected = [by_quadrature(list(SCORES.of_case(c).values()), categories, 0.0) for c in "pqrs"]
     np.testing.assert_allclose(mean, expected, atol=0.02)

@@ -18,8 +18,9 @@ from plausibly.base.arviz import to_groups
 from plausibly.base.errors import FileError
 from plausibly.data.annotations import Slots
 from plausibly.data.case import LabelledCases
-from plausibly.families.true_class import _family, class_probabilities
+from plausibly.families.true_class import class_probabilities
 from plausibly.families.true_class._leave_out import _predict
+from plausibly.inference.chains import Sampler
 from plausibly.models import MODELS
 from plausibly.posterior import Store
 from plausibly.posterior.store_reading import read_fingerprint
@@ -227,10 +228,8 @@ def test_finished_chains_and_shards_survive_an_interruption(monkeypatch, tmp_pat
             patch.setattr(Store, method, until_stopped(getattr(Store, method)))
         with pytest.raises(KeyboardInterrupt):
             pb.aggregate(annotations, "one-coin", out=tmp_path / "p.zarr", shard=6, **SHARDED)
-    real = _family.sample_chain
-    monkeypatch.setattr(
-        _family, "sample_chain", lambda *args, **given: sampled.append(given["chain"]) or real(*args, **given)
-    )
+    real = Sampler.chain
+    monkeypatch.setattr(Sampler, "chain", lambda own, number, *args: sampled.append(number) or real(own, number, *args))
     same(pb.aggregate(annotations, "one-coin", out=tmp_path / "p.zarr", shard=6, **SHARDED), expected)
     assert sampled == list(range(min(after, 3), 3))
 

@@ -290,10 +290,8 @@ def _ordinal(work: _Work) -> _Drawn:
     """Draws of scores that are categories, by data augmentation."""
     assert work.categories is not None
     settings, threshold = work.settled.numbers(*SETTINGS), work.arguments["threshold"]
-    advance = work.bars.task("Sampling scores", settings["chains"] * settings["draws"], "draws")
-    plausibility, by_case = ordinal(
-        work.observed, work.categories, threshold, work.prior, **settings, seed=work.settled.seed, advance=advance
-    )
+    given = work.observed, work.categories, threshold, work.prior
+    plausibility, by_case = ordinal(*given, **settings, seed=work.settled.seed, progress=work.bars)
     certainty = plausibility.mean((0, 1)).reshape(-1, 2).max(axis=1)
     statistics = {"lp": np.zeros((*plausibility.shape[:2], work.observed.n_cases), np.float32)}
     return _Drawn(plausibility, statistics, {"thinning": ORDINAL_THINNING}, by_case, certainty)

@@ -8,9 +8,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
-_MANY = 5_000  # sweeps, about ten seconds: then chains are shared out over processes
 # Not forked: JAX has threads, which a forked process lacks. Not by multiprocessing, which runs the user's script again.
 _PROGRAM = """
 import sys, cloudpickle
@@ -66,31 +63,3 @@ def in_processes(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]])
     sent = [first + cloudpickle.dumps((settings(), function, given)) for given in calls]
     with threads(len(calls)) as pool:
         yield [pool.submit(call, one) for one in sent]
-
-
-def sample_chains(
-    sample: Callable[..., Any],
-    chains: Sequence[int],
-    *,
-    advance: Callable[[int], Any],
-    steps: int,
-    sweeps: int,
-) -> Iterator[tuple[int, Any]]:
-    """Call ``sample(chain=…, advance=advance)`` for each chain; yield its number and what the call returns.
-
-    Chains of many sweeps, ``sweeps`` each, are shared out over processes, of which this is one; a chain from another
-    one advances by all its ``steps`` at once.
-    """
-    processes = n_processes(len(chains)) if len(chains) * sweeps > _MANY else 1
-    own, *rest = [part.tolist() for part in np.array_split(chains, processes)]
-    with in_processes(_sample_all, [(sample, part) for part in rest]) as others:
-        for number in own:
-            yield number, sample(chain=number, advance=advance)
-        for part, found in zip(rest, others, strict=True):
-            for number, chain in zip(part, found.result() or _sample_all(sample, part), strict=True):
-                yield number, chain
-                advance(steps)
-
-
-def _sample_all(sample: Callable[..., Any], chains: Sequence[int]) -> list[Any]:
-    return [sample(chain=number) for number in chains]

@@ -23,7 +23,7 @@ from plausibly.families.ratings._sampler import OF_SPREADS as OF_SPREADS
 from plausibly.families.ratings._sampler import SHARED as SHARED
 from plausibly.families.ratings._sampler import SPREAD as SPREAD
 from plausibly.families.ratings._sampler import SPREAD_SD as SPREAD_SD
-from plausibly.families.ratings._sampler import sample_chain as sample_chain
+from plausibly.families.ratings._sampler import sampler_of as sampler_of
 from plausibly.families.ratings._sampler import sites_of as sites_of
 from plausibly.families.ratings._shares import Scale as Scale
 from plausibly.families.ratings._shares import expected_ratings as expected_ratings

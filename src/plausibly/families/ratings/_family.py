@@ -4,7 +4,6 @@ import json
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
@@ -17,7 +16,6 @@ from plausibly.base.arviz import Posterior, from_groups, to_groups
 from plausibly.base.errors import AnnotationError, PlausiblyWarning
 from plausibly.base.memory import release_memory
 from plausibly.base.names import some
-from plausibly.base.pools import sample_chains
 from plausibly.base.progress import Progress
 from plausibly.data.annotations import Annotations, Scores, Slots
 from plausibly.families.model import Model
@@ -34,7 +32,7 @@ from plausibly.families.ratings._sampler import (
     SHARED,
     SPREAD,
     SPREAD_SD,
-    sample_chain,
+    sampler_of,
     sites_of,
     starting_point,
     sweeps_per_draw,
@@ -43,6 +41,7 @@ from plausibly.families.ratings._shared_errors import agreements, sentence
 from plausibly.families.ratings._shares import Scale, shares_and_ratings
 from plausibly.families.settled import BY_PLAUSIBILITY, Facts, Settled, SharedDraws
 from plausibly.inference import nuts_of_all_cases
+from plausibly.inference.chains import sample_sweeps
 from plausibly.posterior import build_posterior
 from plausibly.posterior.diagnostics import convergence
 from plausibly.posterior.says import ORDERED
@@ -150,22 +149,16 @@ class Ratings:
         """Sample what all cases share, and the mean of each."""
         rated = settled.coded if settled.coded is not None else _rated(scores, settled)
         _warn_of_parts(rated)
-        dims, seed = sites_of(rated), settled.seed
-        draws, chains, warmup = settled.numbers("draws", "chains", "warmup").values()
-        diverging = None
+        dims, seed, diverging = sites_of(rated), settled.seed, None
+        numbers = settled.numbers("draws", "chains", "warmup") | {"seed": seed}
         with Progress(progress) as bars:
             if settled.engine == "nuts":
-                sizes = {"draws": draws, "warmup": warmup, "chains": chains, "seed": seed}
                 program, first, sites = settled.model.program, starting_point(rated, seed), (*dims, MEAN)
-                values, which = nuts_of_all_cases(program, rated, first, sites, **sizes, target_accept=_TARGET_ACCEPT)
+                values, which = nuts_of_all_cases(program, rated, first, sites, **numbers, target_accept=_TARGET_ACCEPT)
                 diverging = int(which.sum())
             else:
-                advance = bars.task("Sampling ratings", chains * (draws + warmup), "draws and warm-up sweeps")
-                sample = partial(sample_chain, rated, draws=draws, warmup=warmup, seed=seed)
-                sizes = {"steps": draws + warmup, "sweeps": warmup + draws * sweeps_per_draw(rated)}
-                by_number = sample_chains(sample, range(chains), advance=advance, **sizes)
-                found = dict(by_number)
-                values = {site: np.stack([found[number][site] for number in range(chains)]) for site in (*dims, MEAN)}
+                chains = numbers.pop("chains")
+                values = sample_sweeps(sampler_of(rated, **numbers), chains, bars, doing="Sampling ratings")
             mean = values.pop(MEAN)
             names = {"annotator": rated.raters} | {name: of for name, (of, _) in rated.groups.items()}
             if rated.rater_groups is not None:

@@ -13,6 +13,7 @@ of Computational and Graphical Statistics 20).
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from scipy.sparse import csr_array
 from scipy.special import ndtr
 
 from plausibly.families.ratings._cases import RatedCases
+from plausibly.inference.chains import Sampler
 from plausibly.inference.moves import BROAD, Moves, half_normal
 
 LOCATION = 2.0  #: standard deviation of the mean of all cases
@@ -36,7 +38,6 @@ THINNING, THINNING_SINGLE = 4, 6  #: sweeps per kept draw, and where most cases 
 _WIDTH = 1.0  # of slices of the log spreads of raters
 _EXCHANGES = 3  # between the spread of cases and those of raters in each sweep, if cases have a single rating
 
-Chain = dict[str, Float[np.ndarray, " draw *shape"]]
 Values = dict[str, Any]
 
 
@@ -57,28 +58,14 @@ def sweeps_per_draw(rated: RatedCases) -> int:
     return THINNING_SINGLE if len(rated.case) < 1.5 * rated.n_cases else THINNING
 
 
-def sample_chain(
-    rated: RatedCases,
-    *,
-    draws: int,
-    warmup: int,
-    seed: int,
-    chain: int,
-    advance: Callable[[int], Any] = lambda number: None,
-) -> Chain:
-    """Draws (draw, …) by site, and of the means of cases, from one chain: one after every few sweeps."""
-    sweeps = sweeps_of_ratings(rated, Moves.of(seed, chain))
-    kept: dict[str, list] = {}
-    for _ in range(warmup):
-        next(sweeps)
-        advance(1)
-    for _ in range(draws):
-        for _ in range(sweeps_per_draw(rated)):
-            state = next(sweeps)
-        for name, value in state.values().items():
-            kept.setdefault(name, []).append(np.asarray(value, np.float32))
-        advance(1)
-    return {name: np.stack(values) for name, values in kept.items()}
+def sampler_of(rated: RatedCases, *, draws: int, warmup: int, seed: int) -> Sampler:
+    """Gibbs sampler of sites and of the means of cases."""
+    sizes = {"draws": draws, "warmup": warmup, "seed": seed, "thinning": sweeps_per_draw(rated)}
+    return Sampler(partial(sweeps_of_ratings, rated), _kept, **sizes)
+
+
+def _kept(state: "_State", _: int) -> dict[str, np.ndarray]:
+    return {name: np.asarray(value, np.float32) for name, value in state.values().items()}
 
 
 def sweeps_of_ratings(rated: RatedCases, random: Moves) -> Iterator["_State"]:
@@ -91,9 +78,7 @@ def sweeps_of_ratings(rated: RatedCases, random: Moves) -> Iterator["_State"]:
 
 def starting_point(rated: RatedCases, seed: int, sweeps: int = 20) -> dict[str, np.ndarray]:
     """Values of sites after a few sweeps, for another sampler to start from."""
-    state = _State(rated, Moves.of(seed))
-    for _ in range(sweeps):
-        state.sweep()
+    *_, state = islice(sweeps_of_ratings(rated, Moves.of(seed)), sweeps)
     values = state.values() | {"case": (state.mean - state._expected) / state.case_spread}
     values["rater"] = state.severity / state.severity_spread
     values["log_spread"] = (state.log_spread - state.typical) / state.variation

@@ -13,4 +13,4 @@ from plausibly.families.true_class._family import OPTIONS as OPTIONS
 from plausibly.families.true_class._family import TrueClass as TrueClass
 from plausibly.families.true_class._family import sample_shared as sample_shared
 from plausibly.families.true_class._sampler import class_probabilities as class_probabilities
-from plausibly.families.true_class._sampler import sample_chain as sample_chain
+from plausibly.families.true_class._sampler import sampler_of as sampler_of

@@ -10,10 +10,8 @@ import numpy as np
 from jaxtyping import Int
 
 from plausibly.base.arviz import Posterior, from_groups, to_groups
-from plausibly.base.cluster import map_on
 from plausibly.base.errors import AnnotationError
 from plausibly.base.memory import release_memory
-from plausibly.base.pools import sample_chains
 from plausibly.base.progress import Progress
 from plausibly.data.annotations import Annotations, Slots
 from plausibly.data.case import LabelledCases, Looks, coordinates_of_looks
@@ -25,14 +23,14 @@ from plausibly.families.true_class._leave_out import predict_left_out
 from plausibly.families.true_class._sampler import (
     DIVERGING,
     LOOKS,
-    Chain,
     class_probabilities,
     sample_by_nuts,
-    sample_chain,
+    sampler_of,
     sites_of,
     sweeps_per_draw,
 )
 from plausibly.families.true_class._shared_errors import agreements, sentence
+from plausibly.inference.chains import sample_chains, sample_sweeps
 from plausibly.posterior import build_posterior
 from plausibly.posterior.diagnostics import convergence
 from plausibly.posterior.diagnostics.verdicts import MODES
@@ -254,44 +252,19 @@ def sample_shared(
 
     ``labels`` are those of all cases, and ``names`` those of annotators, classes and coefficients by dimension.
     """
-    made: dict[int, Chain] = {} if keeper is None else keeper.kept_chains()
-    dims, seed = sites_of(family, labels), settled.seed
-    draws, chains, warmup = settled.numbers("draws", "chains", "warmup").values()
-
-    def keep(number: int, chain: Chain) -> None:
-        made[number] = chain
-        if keeper is not None:
-            keeper.keep_chain(number, chain, chains, dims)
-
-    missing = [number for number in range(chains) if number not in made]
-    settings = {"draws": draws, "warmup": warmup, "seed": seed}
-    if settled.engine == "nuts" and missing:
-        by_nuts = sample_by_nuts(settled.model.program, family, labels, chains=chains, **settings)
-        for number, chain in enumerate(by_nuts):
-            keep(number, chain)
-    elif missing:
-        advance = progress.task("Sampling shared parameters", chains * (draws + warmup), "draws and warm-up sweeps")
-        advance(len(made) * (draws + warmup))
-        if scheduler is None:
-            sizes = {"steps": draws + warmup, "sweeps": warmup + draws * sweeps_per_draw(family, labels)}
-            sample = partial(sample_chain, family, labels, **settings)
-            for number, chain in sample_chains(sample, missing, advance=advance, **sizes):
-                keep(number, chain)
-        else:
-            for at, chain in map_on(scheduler, _one_chain, missing, family, labels, settings):
-                keep(missing[at], chain)
-                advance(draws + warmup)
-    found = [made[number] for number in range(chains)]
-    values = {name: np.stack([chain[name] for chain in found]) for name in dims}
-    n_diverging = sum(int(chain[DIVERGING].sum()) for chain in found) if DIVERGING in found[0] else None
+    dims, numbers = sites_of(family, labels), settled.numbers("draws", "chains", "warmup")
+    chains, settings = numbers.pop("chains"), numbers | {"seed": settled.seed}
+    if settled.engine == "nuts":
+        sample = partial(sample_by_nuts, settled.model.program, family, labels, chains=chains, **settings)
+        values = sample_chains(lambda _: enumerate(sample()), chains, keeper=keeper, dims=dims)
+    else:
+        more = {"doing": "Sampling shared parameters", "scheduler": scheduler, "keeper": keeper, "dims": dims}
+        values = sample_sweeps(sampler_of(family, labels, **settings), chains, progress, **more)
+    n_diverging = int(values.pop(DIVERGING).sum()) if DIVERGING in values else None
     # Some kinds of looks are so rare that their numbers hardly mix, and matter as little.
     return SharedDraws.of(
         values, dims, names, progress=progress, n_diverging=n_diverging, unjudged=(LOOKS,), above=family.above
     )
-
-
-def _one_chain(number: int, family: TrueClass, labels: LabelledCases, settings: Mapping[str, int]) -> Chain:
-    return sample_chain(family, labels, chain=number, **settings)
 
 
 _DRAWS = 10  # of each chain

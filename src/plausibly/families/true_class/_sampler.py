@@ -12,6 +12,7 @@ an engine.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from plausibly.data.case import LabelledCases
 from plausibly.families.true_class._by_look import moves_classes, near_vote, sweeps_by_look
 from plausibly.families.true_class._coefficients import Coefficients, shares_of
 from plausibly.inference import nuts_of_all_cases
+from plausibly.inference.chains import Chain, Sampler
 from plausibly.inference.moves import Moves
 
 if TYPE_CHECKING:
@@ -34,41 +36,20 @@ COEFFICIENTS = "coefficients"  #: site of how predictions tell the true class, i
 LOOKS = "looks"  #: site of how common each kind of look is, if cases differ in difficulty
 DIVERGING = "diverging"  #: beside the sites of a chain of NUTS: which of its trajectories diverged
 
-Chain = dict[str, Float[np.ndarray, " draw *shape"]]
 Shared = dict[str, Float[np.ndarray, "chain draw *shape"]]
 
 
-def sample_chain(
-    sampler: "TrueClass",
-    labels: LabelledCases,
-    *,
-    draws: int,
-    warmup: int,
-    seed: int,
-    chain: int,
-    advance: Callable[[int], Any] = lambda sweeps: None,
-) -> Chain:
-    """Draws (draw, …) by site of what cases share, from one chain of the Gibbs sampler.
+def sampler_of(family: "TrueClass", labels: LabelledCases, *, draws: int, warmup: int, seed: int) -> Sampler:
+    """Gibbs sampler of what cases share; its chains keep all of :func:`sites_of`."""
+    sweeps, kept = partial(_sweeps, family, labels, warmup=warmup), partial(_kept, family, labels)
+    return Sampler(sweeps, kept, draws=draws, warmup=warmup, seed=seed, thinning=sweeps_per_draw(family, labels))
 
-    ``advance`` is told of every draw and every warm-up sweep.
-    """
-    sweeps = _sweeps(sampler, labels, Moves.of(seed, chain), warmup)
-    thinning = sweeps_per_draw(sampler, labels)
-    for _ in range(warmup):
-        next(sweeps)
-        advance(1)
-    found: dict[str, list] = {name: [] for name in sites_of(sampler, labels)}
-    for _ in range(draws):
-        for _ in range(thinning - 1):
-            next(sweeps)
-        values = next(sweeps)
-        if labels.looks is not None and "accuracy" in sampler.sites:
-            right = labels.looks.right(sampler.confusion(values), values[LOOKS], labels.group_of_annotator)
-            values["accuracy"] = right @ values["prevalence"]
-        for name, kept in found.items():
-            kept.append(np.asarray(values[name], np.float32))
-        advance(1)
-    return {name: np.stack(kept) for name, kept in found.items()}
+
+def _kept(family: "TrueClass", labels: LabelledCases, values: dict[str, Any], _: int) -> dict[str, np.ndarray]:
+    if labels.looks is not None and "accuracy" in family.sites:
+        right = labels.looks.right(family.confusion(values), values[LOOKS], labels.group_of_annotator)
+        values["accuracy"] = right @ values["prevalence"]
+    return {name: np.asarray(values[name], np.float32) for name in sites_of(family, labels)}
 
 
 def sweeps_per_draw(sampler: "TrueClass", labels: LabelledCases) -> int:

@@ -6,15 +6,18 @@ marginal likelihood: draws of the latent numbers and the best prior given them t
 turns is averaged (stochastic EM, Celeux & Diebolt 1985).
 """
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from jaxtyping import Float
 from scipy.special import ndtr, ndtri
 
+from plausibly.base.progress import Progress
 from plausibly.data.annotations import Scores
 from plausibly.data.case import NormalInverseGamma, ScoreSums
+from plausibly.inference.chains import Sampler, sample_sweeps
 from plausibly.inference.exact._scores import estimate_prior
 from plausibly.inference.moves import Moves
 
@@ -106,24 +109,29 @@ def ordinal(
     chains: int,
     warmup: int,
     seed: int,
-    advance: Callable[[int], None] = lambda number: None,
+    progress: Progress,
 ) -> tuple[Float[np.ndarray, "chain draw slot"], dict[str, Float[np.ndarray, "chain draw case"]]]:
     """Draws of the shares of both classes of every case, and of mean and variance on the latent scale.
 
-    ``threshold`` is the score that divides the classes; ``warmup`` counts sweeps of each chain; ``advance`` is told of
-    each draw.
+    ``threshold`` is the score that divides the classes; ``warmup`` counts sweeps of each chain.
     """
-    cut, bounds, n = categories.threshold(threshold), categories.bounds(scores.score), scores.n_cases
-    means, variances = np.empty((2, chains, draws, n))
-    for chain in range(chains):
-        random = Moves.of(seed, 0, chain)
-        mean, sd = _start(scores, categories)
-        sd = sd * random.uniform(0.5, 2, n)
-        for sweep in range(-warmup, draws * ORDINAL_THINNING):
-            _, mean, sd = _update(scores, bounds, prior, mean, sd, random)
-            if sweep >= 0 and (sweep + 1) % ORDINAL_THINNING == 0:
-                means[chain, sweep // ORDINAL_THINNING], variances[chain, sweep // ORDINAL_THINNING] = mean, sd**2
-                advance(1)
-    z = (cut - means) / np.sqrt(variances)
-    plausibility = np.stack([ndtr(z), ndtr(-z)], axis=-1).reshape(chains, draws, 2 * n)
-    return plausibility.astype(np.float32), {"mean": means, "variance": variances}
+    sweeps = partial(_sweeps, scores, categories, prior)
+    sizes = {"draws": draws, "warmup": warmup, "seed": seed, "thinning": ORDINAL_THINNING}
+    found = sample_sweeps(Sampler(sweeps, _kept, **sizes), chains, progress, doing="Sampling scores")
+    z = (categories.threshold(threshold) - found["mean"]) / np.sqrt(found["variance"])
+    plausibility = np.stack([ndtr(z), ndtr(-z)], axis=-1).reshape(chains, draws, 2 * scores.n_cases)
+    return plausibility.astype(np.float32), found
+
+
+def _sweeps(
+    scores: Scores, categories: Categories, prior: NormalInverseGamma, random: Moves
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    bounds, (mean, sd) = categories.bounds(scores.score), _start(scores, categories)
+    sd = sd * random.uniform(0.5, 2, scores.n_cases)
+    while True:
+        _, mean, sd = _update(scores, bounds, prior, mean, sd, random)
+        yield mean, sd
+
+
+def _kept(state: tuple[np.ndarray, np.ndarray], _: int) -> dict[str, np.ndarray]:
+    return {"mean": state[0], "variance": state[1] ** 2}

@@ -1,21 +1,23 @@
 """From annotations to their population."""
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from plausibly.base.checks import check_seed, check_whole
 from plausibly.base.errors import AnnotationError
-from plausibly.base.pools import threads
 from plausibly.base.progress import Progress
 from plausibly.data.annotations import Annotations
 from plausibly.data.annotations.by_case import check_annotated
 from plausibly.families.priors.population._case_priors import rank_weight
 from plausibly.families.priors.population._population import Population
-from plausibly.families.priors.population._sampler import Labels, State, start, sweep
-from plausibly.inference.moves import Moves
+from plausibly.families.priors.population._sampler import Labels, State, sweeps
+from plausibly.inference.chains import Sampler, sample_sweeps
 from plausibly.posterior.diagnostics import judge_shared
 
 LARGEST = 3000  #: classes; profiles have as many rows as columns
@@ -23,6 +25,7 @@ LARGEST = 3000  #: classes; profiles have as many rows as columns
 ENOUGH = 20
 ENOUGH_SAMPLES = 100  #: and that draws need
 PROFILES = 25  #: draws of each chain of which profiles are kept
+SINGLE = "concentration", "strength", "self_share", "spread"  #: parameters that are numbers
 SAMPLES = 40  #: draws that are kept for full Bayesian inference
 
 _kept: OrderedDict[tuple, Population] = OrderedDict()  # of the last few data sets, since sweeps ask again and again
@@ -95,23 +98,13 @@ def estimate(
         return _kept[key]
     order = _order(annotations)
     labels = _labels(annotations, order)
+    step = max(draws // PROFILES, 1)
+    made_by = partial(sweeps, labels, by_case=difficulty, exchange=samples), partial(_kept_of, step, samples)
+    sampler = Sampler(*made_by, draws=draws, warmup=warmup, seed=int(seed))
     with Progress(progress) as bars:
-        advance = bars.task("Learning the population", chains * (warmup + draws), "sweeps")
-
-        def run(chain: int) -> list[State]:
-            random = Moves.of(int(seed), chain)
-            state, found = start(labels, random, difficulty, exchange=samples), []
-            for number in range(warmup + draws):
-                state = sweep(state, labels, random, exchange=samples)
-                if number >= warmup:
-                    found.append(_thinned(state, (number - warmup) % max(draws // PROFILES, 1) == 0, samples))
-                advance(1)
-            return found
-
-        with threads(2) as pool:
-            by_chain = list(pool.map(run, range(chains)))
-        diagnosis = _judge(by_chain, annotations.classes[order], samples, bars)
-    made = _population(by_chain, annotations, order, diagnosis)
+        found = sample_sweeps(sampler, chains, bars, doing="Learning the population")
+        diagnosis = _judge(found, annotations.classes[order], samples, bars)
+    made = _population(found, annotations, order, step, diagnosis)
     if samples:  # profiles have other heads in every draw, so their mean would be a blur
         whole = estimate(annotations, seed=seed, difficulty=difficulty, progress=progress)
         made = replace(made, prevalence=whole.prevalence, profiles=whole.profiles)
@@ -156,60 +149,54 @@ def _alike(profiles: np.ndarray, which: np.ndarray) -> np.ndarray:
     return out
 
 
-def _thinned(state: State, kept: bool, samples: bool) -> State:
-    """Profiles of the draws that keep them, in single precision, and drawn ones only if they are wanted."""
-    none = np.empty((0, 0))
-    profiles = state.profiles.astype(np.float32) if samples and kept else none
-    mean = state.mean_profiles.astype(np.float32) if kept else none
-    return replace(state, profiles=profiles, mean_profiles=mean, node=None)
+def _kept_of(step: int, samples: bool, state: State, number: int) -> dict[str, Any]:
+    """Parameters of each draw; profiles of every few draws, in single precision, and drawn ones only if wanted."""
+    kept = {name: getattr(state, name) for name in (*SINGLE, "prevalence", "expected")}
+    if number % step == 0:
+        kept["mean_profiles"] = state.mean_profiles.astype(np.float32)
+        kept |= {"profiles": state.profiles.astype(np.float32)} if samples else {}
+    return kept
 
 
-def _judge(by_chain: list[list[State]], names: np.ndarray, samples: bool, progress: Progress) -> xr.Dataset:
+def _judge(found: Mapping[str, np.ndarray], names: np.ndarray, samples: bool, progress: Progress) -> xr.Dataset:
     """Judge what cases depend on: concentration, spread, and expected plausibilities of the commonest classes.
 
     Of draws that are kept also strength and self share, which in an estimate go with the heads that it begins with.
     """
-    states = [[vars(state) for state in found] for found in by_chain]
-    expected = np.array([[state["expected"] for state in found] for found in states])
+    expected = found["expected"]
     most = np.argsort(-expected.mean((0, 1)), kind="stable")[:10]
-    used = ["concentration", *["strength", "self_share"] * samples, *["spread"] * (by_chain[0][0].spread > 0)]
-    single = np.log([[[state[name] for name in used] for state in found] for found in states])
-    numbers = np.concatenate([single, np.log(expected[..., most])], axis=-1)
+    used = ["concentration", *["strength", "self_share"] * samples, *["spread"] * bool(found["spread"].any())]
+    single = np.stack([found[name] for name in used], axis=-1)
+    numbers = np.log(np.concatenate([single, expected[..., most]], axis=-1))
     names = [*used, *(f"expected {names[k]}" for k in most)]
     enough = ENOUGH_SAMPLES if samples else ENOUGH
     return judge_shared(names, numbers, quantities=len(names), enough=enough, progress=progress)
 
 
-def _population(by_chain, annotations, order, diagnosis) -> Population:
+def _population(
+    found: Mapping[str, np.ndarray], annotations: Annotations, order: np.ndarray, step: int, diagnosis: xr.Dataset
+) -> Population:
     """Average the draws, and keep those that have profiles."""
-    states = [state for found in by_chain for state in found]
     back = np.argsort(order)
 
-    def make(concentration, strength, self_share, prevalence, profiles, **more) -> Population:
+    def make(concentration, strength, self_share, spread, prevalence, profiles, **more) -> Population:
         prevalence, profiles = np.array(prevalence, float)[back], np.array(profiles, float)[np.ix_(back, back)]
         prevalence /= prevalence.sum()
         profiles /= profiles.sum(1, keepdims=True)
-        names = annotations.classes
-        return Population(names, prevalence, profiles, float(concentration), float(strength), float(self_share), **more)
+        single = {"strength": float(strength), "self_share": float(self_share), "spread": float(spread)}
+        return Population(annotations.classes, prevalence, profiles, float(concentration), **single, **more)
 
-    drawn = [s for s in states if s.profiles.size]
-    drawn = [drawn[i] for i in np.unique(np.linspace(0, len(drawn) - 1, SAMPLES).astype(int))] if drawn else []
-    kept = tuple(
-        make(s.concentration, s.strength, s.self_share, s.prevalence, s.profiles, spread=s.spread) for s in drawn
-    )
-    prevalence = np.mean([s.prevalence for s in states], axis=0)
-    profiles = np.mean([s.mean_profiles for s in states if s.mean_profiles.size], axis=0)
+    kept: tuple[Population, ...] = ()
+    if "profiles" in found:
+        with_profiles = [found[name][:, ::step] for name in (*SINGLE, "prevalence")] + [found["profiles"]]
+        flat = [values.reshape(-1, *values.shape[2:]) for values in with_profiles]
+        at = np.unique(np.linspace(0, len(flat[0]) - 1, SAMPLES).astype(int))
+        kept = tuple(make(*(values[i] for values in flat)) for i in at)
+    prevalence, profiles = found["prevalence"].mean((0, 1)), found["mean_profiles"].mean((0, 1))
     unnamed = np.isin(order, np.unique(annotations.entry_class), invert=True)
     if unnamed.any():  # nothing tells them apart
         prevalence[unnamed] = prevalence[unnamed].mean()
         profiles = _alike(profiles, unnamed)
-    return make(
-        np.exp(np.mean([np.log(s.concentration) for s in states])),
-        np.exp(np.mean([np.log(s.strength) for s in states])),
-        np.mean([s.self_share for s in states]),
-        prevalence,
-        profiles,
-        spread=float(np.mean([s.spread for s in states])),
-        samples=kept,
-        convergence=diagnosis,
-    )
+    of_logs = (np.exp(np.log(found[name]).mean()) for name in ("concentration", "strength"))
+    means = found["self_share"].mean(), found["spread"].mean(), prevalence, profiles
+    return make(*of_logs, *means, samples=kept, convergence=diagnosis)

@@ -14,6 +14,7 @@ Priors: :math:`a = 1`, :math:`A \sim \mathrm{Exponential}(1/10)`, :math:`\kappa 
 :math:`s \sim \mathrm{Uniform}(0, 1)`, :math:`\tau \sim \mathrm{HalfNormal}(1)`.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -98,6 +99,14 @@ def start(labels: Labels, random: Moves, by_case: bool = False, exchange: bool =
     return State(
         concentration, strength, own, pi, pi @ profiles, profiles, profiles, 0.5 * by_case, node if by_case else None
     )
+
+
+def sweeps(labels: Labels, random: Moves, *, by_case: bool, exchange: bool) -> Iterator[State]:
+    """Sweeps of one chain, without end."""
+    state = start(labels, random, by_case, exchange)
+    while True:
+        state = sweep(state, labels, random, exchange)
+        yield state
 
 
 def sweep(state: State, labels: Labels, random: Moves, exchange: bool = True) -> State:
