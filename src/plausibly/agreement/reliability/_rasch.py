@@ -1,26 +1,25 @@
 """Abilities of annotators and difficulties of cases, by the program of ``models/rasch.py``."""
 
 import sys
+from functools import partial
 from importlib.metadata import version
 
-import jax
 import numpy as np
 import xarray as xr
 from jaxtyping import Float, Int
-from numpyro.infer import MCMC, NUTS
 
 from plausibly.base.arviz import Posterior, from_groups
 from plausibly.base.checks import check_whole
 from plausibly.base.errors import AnnotationError
 from plausibly.base.progress import Progress
 from plausibly.data.labels.container import Labels
-from plausibly.inference import STATISTICS
+from plausibly.inference import nuts_of_all_cases
 from plausibly.models import rasch
 from plausibly.posterior.diagnostics import enough_energy, judge, trajectories
 
 SITES = {"ability": "annotator", "difficulty": "case"}
 HYPER = ("mean_ability", "sd_ability", "sd_difficulty")
-MAX_TREE_DEPTH = 10
+MAX_TREE_DEPTH = 10  # of NumPyro
 TARGET_ACCEPT = 0.95  # spreads near nothing make narrow places
 _SLOW = 1000  # cases whose difficulties take seconds to judge
 
@@ -50,26 +49,10 @@ def sample_rasch(
     annotator, case, correct = labels.annotator[clear], labels.case[clear], judged[clear] == 1
     for name, value, least in (("draws", draws, 4), ("chains", chains, 1), ("warmup", warmup, 1), ("seed", seed, 0)):
         check_whole(name, value, least)
-    sampler = MCMC(
-        NUTS(rasch, target_accept_prob=TARGET_ACCEPT, max_tree_depth=MAX_TREE_DEPTH),
-        num_warmup=warmup,
-        num_samples=draws,
-        num_chains=chains,
-        chain_method="vectorized",
-        progress_bar=progress and sys.stderr.isatty(),
-    )
-    sampler.run(
-        jax.random.key(seed),
-        annotator,
-        case,
-        correct,
-        n_annotators=len(labels.annotators),
-        n_cases=len(labels.cases),
-        extra_fields=tuple(STATISTICS),
-    )
-    sampled = {name: np.asarray(values) for name, values in sampler.get_samples(group_by_chain=True).items()}
-    fields = sampler.get_extra_fields(group_by_chain=True)
-    statistics = {ours: np.asarray(fields[theirs]) for theirs, ours in STATISTICS.items()}
+    program = partial(rasch, n_annotators=len(labels.annotators), n_cases=len(labels.cases))
+    sizes = {"draws": draws, "chains": chains, "warmup": warmup, "seed": seed, "target_accept": TARGET_ACCEPT}
+    given = program, (annotator, case, correct), (*SITES, *HYPER)
+    sampled, statistics = nuts_of_all_cases(*given, **sizes, progress=progress and sys.stderr.isatty())
     chain_draw = {"chain": np.arange(chains), "draw": np.arange(draws)}
     variables: dict = {name: (("chain", "draw", dim), sampled[name]) for name, dim in SITES.items()}
     variables |= {name: (("chain", "draw"), sampled[name]) for name in HYPER}

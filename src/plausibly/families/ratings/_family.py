@@ -153,9 +153,10 @@ class Ratings:
         numbers = settled.numbers("draws", "chains", "warmup") | {"seed": seed}
         with Progress(progress) as bars:
             if settled.engine == "nuts":
-                program, first, sites = settled.model.program, starting_point(rated, seed), (*dims, MEAN)
-                values, which = nuts_of_all_cases(program, rated, first, sites, **numbers, target_accept=_TARGET_ACCEPT)
-                diverging = int(which.sum())
+                given = settled.model.program, (rated,), (*dims, MEAN)
+                numbers |= {"start": starting_point(rated, seed)}
+                values, statistics = nuts_of_all_cases(*given, **numbers, target_accept=_TARGET_ACCEPT)
+                diverging = int(statistics["diverging"].sum())
             else:
                 chains = numbers.pop("chains")
                 values = sample_sweeps(sampler_of(rated, **numbers), chains, bars, doing="Sampling ratings")

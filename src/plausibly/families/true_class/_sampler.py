@@ -104,8 +104,9 @@ def sample_by_nuts(
     sweeps = _sweeps(sampler, labels, Moves.of(seed))
     values = [next(sweeps) for _ in range(START_WARMUP)][-1]
     settings = {"draws": draws, "chains": chains, "warmup": warmup, "seed": seed, "target_accept": TARGET_ACCEPT}
-    found, diverging = nuts_of_all_cases(program, labels, _inside(values), sites_of(sampler, labels), **settings)
-    found[DIVERGING] = diverging
+    given = program, (labels,), sites_of(sampler, labels)
+    found, statistics = nuts_of_all_cases(*given, start=_inside(values), **settings)
+    found[DIVERGING] = statistics["diverging"]
     return [{name: values[chain] for name, values in found.items()} for chain in range(chains)]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Array, Bool, Float, Key
+from jaxtyping import Array, Bool, Float, Key, Shaped
 from numpyro.infer import MCMC, NUTS, init_to_value
 
 from plausibly.base.progress import Progress
@@ -239,8 +239,7 @@ STATISTICS = {"diverging": "diverging", "num_steps": "n_steps", "energy": "energ
 
 def nuts_of_all_cases(
     program: Callable[..., None],
-    given: Any,
-    start: Mapping[str, np.ndarray],
+    given: tuple[Any, ...],
     sites: Iterable[str],
     *,
     draws: int,
@@ -248,18 +247,20 @@ def nuts_of_all_cases(
     warmup: int,
     seed: int,
     target_accept: float,
-) -> tuple[dict[str, Float[np.ndarray, "chain draw *shape"]], Bool[np.ndarray, "chain draw"]]:
-    """Draws of sites of ``program(given)``, whose chains start at values, and which trajectories diverged."""
-    kernel = NUTS(program, target_accept_prob=target_accept, init_strategy=init_to_value(values=dict(start)))
+    start: Mapping[str, np.ndarray] | None = None,
+    progress: bool = False,
+) -> tuple[dict[str, Float[np.ndarray, "chain draw *shape"]], dict[str, Shaped[np.ndarray, "chain draw"]]]:
+    """Draws of sites of ``program(*given)``, and :data:`STATISTICS` of trajectories; chains may start at values."""
+    first = {} if start is None else {"init_strategy": init_to_value(values=dict(start))}
     mcmc = MCMC(
-        kernel,
+        NUTS(program, target_accept_prob=target_accept, **first),
         num_warmup=warmup,
         num_samples=draws,
         num_chains=chains,
         chain_method="vectorized",
-        progress_bar=False,
+        progress_bar=progress,
     )
-    mcmc.run(jax.random.key(seed), given, extra_fields=("diverging",))
-    found = mcmc.get_samples(group_by_chain=True)
-    diverging = np.asarray(mcmc.get_extra_fields(group_by_chain=True)["diverging"])
-    return {name: np.asarray(found[name], np.float32) for name in sites}, diverging
+    mcmc.run(jax.random.key(seed), *given, extra_fields=tuple(STATISTICS))
+    found, fields = mcmc.get_samples(group_by_chain=True), mcmc.get_extra_fields(group_by_chain=True)
+    statistics = {ours: np.asarray(fields[theirs]) for theirs, ours in STATISTICS.items()}
+    return {name: np.asarray(found[name], np.float32) for name in sites}, statistics
