@@ -8,7 +8,7 @@ import pytest
 from scipy.special import gammaln
 
 import plausibly as pb
-from plausibly.aggregation import settle
+from plausibly.aggregation import settle, unjudged
 from plausibly.aggregation._with_population import Mixture, expected
 from plausibly.families.priors.population import Population, estimate, shifts
 from plausibly.posterior import top_classes
@@ -156,8 +156,8 @@ def test_sampled_parameters_widen_expectations():
 def test_shards_give_the_same_draws(tmp_path):
     annotations = simulated(12)
     how = {"class_prior": "population", "draws": 20, "chains": 2, "progress": False}
-    whole = pb.aggregate(annotations, "dirichlet-categorical", **how)
-    parts = pb.aggregate(annotations, "dirichlet-categorical", **how, out=tmp_path / "p.zarr", shard=5)
+    whole = unjudged(pb.aggregate)(annotations, "dirichlet-categorical", **how)
+    parts = unjudged(pb.aggregate)(annotations, "dirichlet-categorical", **how, out=tmp_path / "p.zarr", shard=5)
     np.testing.assert_array_equal(whole["posterior"]["plausibility"].values, parts["posterior"]["plausibility"].values)
 
 
