@@ -66,12 +66,7 @@ FOUR = list("abcd")
 
 def workload():
     """A little of everything that compiles."""
-    from numpyro.infer import MCMC
-
     import plausibly as pb
-    from plausibly.data.annotations import Slots
-    from plausibly.inference._batching import bucket_cases
-    from plausibly.inference.gibbs._kernel import PlackettLuceGibbs
     from tests.worlds import outcomes
 
     rankings = [[[["a"], ["b", "c"]], [["b"], ["a"]]], [[["a", "b"], ["d"]], [["c"]]], [[["d"], ["a"]], [["d"]]]]
@@ -91,10 +86,6 @@ def workload():
     pb.aggregate(pb.Annotations.from_scores(table), "normal-scores", threshold=0, **LITTLE)
     own = replace(pb.models.MODELS["normal-scores"], name="mine", exact=None)
     pb.aggregate(pb.Annotations.from_scores(table), own, threshold=0, warmup=30, **LITTLE)
-    slots = Slots.of(annotations)
-    bucket = bucket_cases(annotations, slots, np.ones(len(slots)))[0]
-    case = jax.tree.map(lambda values: jnp.asarray(values[0]), bucket.data)
-    MCMC(PlackettLuceGibbs(), num_warmup=5, num_samples=5, progress_bar=False).run(jax.random.key(0), case)
     pb.primitives.block_log_prob(jnp.array([0.3, -0.2]), 0.5)
     jax.hessian(pb.primitives.block_log_prob)(jnp.array([0.3, -0.2]), 0.5)
     predictions = {"A": np.random.default_rng(0).random((3, 4))}

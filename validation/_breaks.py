@@ -153,20 +153,20 @@ def _likeliest(draw):
     return lambda weights, random: weights.argmax(0)
 
 
-def _no_table_is_shared(draw):
-    return lambda shape, counts, random: counts
+def _no_table_is_shared(tables):
+    return lambda random, what, shape, counts, to=None: counts
 
 
-def _first_point(slice_draw):
-    return lambda x, width, log_density, random: x + width * (random.random(x.shape) - 0.5) / 4
+def _first_point(slices):
+    return lambda random, what, x, width, log_density: x + width * (random.random(x.shape) - 0.5) / 4
 
 
 def _coin_prior(location):
     return location + 1.5
 
 
-def _narrowly(draw_between):
-    return lambda lower, upper, mean, sd, random: draw_between(lower, upper, mean, 0.6 * sd, random)
+def _narrowly(between):
+    return lambda random, what, lower, upper, mean, sd: between(random, what, lower, upper, mean, 0.6 * sd)
 
 
 def _wide_scales(half_normal):
@@ -177,8 +177,8 @@ def _halved(of_group):
     return property(lambda state: of_group.fget(state) / 2)
 
 
-def _middle(draw_between):
-    return lambda lower, upper, mean, sd, random: (np.maximum(lower, -2.5) + np.minimum(upper, 3.5)) / 2
+def _middle(between):
+    return lambda random, what, lower, upper, mean, sd: (np.maximum(lower, -2.5) + np.minimum(upper, 3.5)) / 2
 
 
 def _narrow(dirichlet):
@@ -201,8 +201,8 @@ def _alike(difficulty):
     return lambda settled: None
 
 
-def _anywhere(slice_one):
-    return lambda x, width, log_density, random: x + random.random() - 0.5
+def _anywhere(slice_move):
+    return lambda random, what, x, width, log_density, to=None: x + random.random() - 0.5
 
 
 def _always(exchanges):
@@ -310,13 +310,13 @@ BREAKS = {
     "true-class-likeliest": Break("the likeliest class is taken for drawn", "one-coin", "true-class",
         "plausibly.inference.moves", "categorical", _likeliest),
     "skene-tables": Break("every label has a table of its own", "dawid-skene", "true-class",
-        "plausibly.inference.moves", "draw_tables", _no_table_is_shared),
+        "plausibly.inference.moves", "Moves.tables", _no_table_is_shared),
     "skene-shapes": Break("every shape is four times too large", "dawid-skene", "true-class",
         "plausibly.inference.moves", "dirichlet", _narrow),
     "skene-concentration": Break("concentrations ignore the labels", "dawid-skene", "true-class",
         "plausibly.models.dawid_skene", "gammaln", _no_rows),
     "coin-slice": Break("any point of a slice's first interval is taken", "one-coin", "true-class",
-        "plausibly.inference.moves", "slice_draw", _first_point),
+        "plausibly.inference.moves", "Moves.slices", _first_point),
     "coefficients-prior": Break("the prior of the coefficients of predictions is twice as wide",
         "common-confusion, predictions", "true-class",
         "plausibly.families.true_class._coefficients", "prior_moments", _wide),
@@ -327,9 +327,9 @@ BREAKS = {
     "groups-weights": Break("how common looks are to a group is four times as well known", "two groups", "true-class",
         "plausibly.inference.moves", "dirichlet", _narrow),
     "population-tables": Break("every label has a table of its own", "what cases share", "population",
-        "plausibly.inference.moves", "draw_tables", _no_table_is_shared),
+        "plausibly.inference.moves", "Moves.tables", _no_table_is_shared),
     "population-slice": Break("any point near the last is taken", "what cases share", "population",
-        "plausibly.inference.moves", "slice_one", _anywhere),
+        "plausibly.inference.moves", "Moves.slice", _anywhere),
     "population-exchange": Break("heads are exchanged whatever their cases", "what cases share", "population",
         "plausibly.inference.moves", "Moves.exchanges", _always),
     "mixture-shapes": Break("every shape is three times too large", "mixture, exact", "population",
@@ -341,13 +341,13 @@ BREAKS = {
     "mixture-heads": Break("heads ignore the labels", "mixture, exact", "population",
         "plausibly.priors", "CasePriors.weights", _prior_heads),
     "ordinal-narrow": Break("latent numbers vary too little", "ordinal-scores", "ordinal",
-        "plausibly.inference.moves", "draw_between", _narrowly),
+        "plausibly.inference.moves", "Moves.between", _narrowly),
     "ratings-prior": Break("priors of standard deviations are three times too wide", "raters", "ratings",
         "plausibly.families.ratings._sampler", "half_normal", _wide_scales),
     "ratings-shared": Break("what raters of a group err together is halved", "err together", "ratings",
         "plausibly.families.ratings._sampler", "_State._of_group", _halved),
     "ordinal-numbers": Break("scores are taken for the latent numbers", "ordinal-scores", "ordinal",
-        "plausibly.inference.moves", "draw_between", _middle),
+        "plausibly.inference.moves", "Moves.between", _middle),
     "sample-weights": Break("log weights are 3 % too small", "", "goodness",
         "plausibly.distributions", "PartialPlackettLuce.sample", _sample_weights),
     "conformal-interpolated": Break("thresholds are interpolated quantiles", "", "conformal",

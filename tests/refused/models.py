@@ -4,7 +4,6 @@ from dataclasses import replace
 from functools import cache, partial
 from unittest.mock import patch
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro
@@ -17,7 +16,6 @@ from plausibly.agreement.annotators import annotator_accuracies, annotator_confu
 from plausibly.base.errors import AnnotationError, ArgumentError, FileError, PredictionError
 from plausibly.data.annotations.usual_models import one_truth_model
 from plausibly.families.priors import Evidence, PredictionsPrior
-from plausibly.inference import PlackettLuceGibbs
 from tests.refused import Refused, refused
 
 JURORS = ["gpt", "llama", "qwen"]
@@ -92,11 +90,6 @@ def model_of(text: str | None):
         parse_variants([f"{folder / 'mine.py'}@1"])
 
     return read
-
-
-def of_kernel(given):
-    """Start NumPyro's kernel."""
-    return lambda: PlackettLuceGibbs().init(jax.random.key(0), 0, None, (None,), given)
 
 
 def with_fields(given):
@@ -288,21 +281,13 @@ RATINGS = [
 
 ENGINES = [
     *(
-        row
+        aggregated(f"Gibbs by {what}", single_labels, "plackett-luce", words, engine="gibbs", **given)
         for what, (given, words) in {
             "temper": ({"mode": "temper"}, "mode='temper'.*choose engine='nuts'"),
             "a fraction": ({"reliability": 2.5}, "whole number, but 2.5 was given: round it, or choose engine='nuts'"),
             "less than one": ({"reliability": 0.5}, "whole number, but 0.5"),
             "beyond counting": ({"reliability": 1e20}, "whole number, but 1e"),
         }.items()
-        for row in (
-            aggregated(f"Gibbs by {what}", single_labels, "plackett-luce", words, engine="gibbs", **given),
-            refused(f"Gibbs by {what}, in NumPyro", of_kernel(given), words),
-        )
-    ),
-    *(
-        refused(f"{n} sweeps", partial(PlackettLuceGibbs, n), f"a whole number of at least 1, but {n}")
-        for n in (0, 1.5, True)
     ),
     *(
         aggregated(f"a program: {words}", single_labels, program, words, **SHORT)

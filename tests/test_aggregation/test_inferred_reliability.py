@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 from numpyro.infer.util import log_density
-from scipy import special, stats
-from scipy.linalg import helmert
+from scipy import stats
 
 import plausibly as pb
 from plausibly.base.arviz import arviz
@@ -18,8 +17,8 @@ from plausibly.base.errors import ArgumentError
 from plausibly.data.annotations import Annotations, Slots
 from plausibly.distributions import log_simplex
 from plausibly.inference import bucket_cases, plan_shapes
-from plausibly.inference.joint._density import Globals, Prior, make_group
-from plausibly.inference.joint._moves import State, rescale, trajectories
+from plausibly.inference.joint._density import make_group
+from plausibly.inference.joint._moves import trajectories
 from plausibly.models import tempered_plackett_luce
 from tests import worlds
 from tests.test_inference.oracles import log_literal
@@ -142,33 +141,6 @@ def test_a_trajectory_that_is_lost_diverges_and_goes_nowhere(step, diverges):
     assert (np.asarray(moved == z).all(0) == diverges).all()
     np.testing.assert_allclose(rate, 0 if diverges else 1, atol=1e-3)
     assert np.isfinite(energy).all()
-
-
-def test_a_move_that_rescales_everything_has_the_volume_that_it_changes(monkeypatch):
-    """Log ratios, three of each of three cases, shrink by the factor by which reliabilities grow; likelihoods stay."""
-    rankings = [[["a"], ["b"], ["c"]]], [[["c"], ["a", "b"]]], [[["b"], ["c"], ["a"]]]
-    bucket, _ = buckets("merged", True, Annotations.from_rankings(rankings, classes=list("abcd")))
-    group, by = make_group(tempered_plackett_luce, bucket, None, 0), 0.3
-    z = np.random.default_rng(0).normal(size=(3, len(group.real))).astype(np.float32)
-    monkeypatch.setattr(
-        "plausibly.inference.joint._moves.slice_move",
-        lambda key, width, log_density: (width, log_density(width) - log_density(0 * width)),
-    )
-
-    @jax.jit
-    def move(z):
-        state = State((z,), Globals(jnp.float32(0.5), jnp.float32(0.0), jnp.full(1, 0.5)))
-        return rescale(jax.random.key(0), (group,), state, jnp.full(1, by), Prior(0.0, 1.5, 1.0))
-
-    moved, found = move(z)
-    np.testing.assert_allclose(moved.z[0], z * np.exp(-by), rtol=1e-5)
-    np.testing.assert_allclose((*moved.shared.each, moved.shared.mean), 0.5 + by, rtol=1e-5)
-
-    def log_density(z, mean):
-        return special.log_softmax(z[:, :3].T @ helmert(4), axis=1).sum() + stats.norm(0, 1.5).logpdf(mean)
-
-    expected = log_density(z * np.exp(-by), 0.5 + by) - log_density(z, 0.5) - 9 * by
-    np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
 def test_positions_are_not_people(monkeypatch):

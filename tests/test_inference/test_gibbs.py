@@ -4,16 +4,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from numpyro.infer import MCMC
 from scipy import special, stats
 
 import plausibly as pb
 from plausibly.base import compute as _run
-from plausibly.base.arviz import arviz, to_groups
+from plausibly.base.arviz import to_groups
 from plausibly.base.random_streams import case_keys
-from plausibly.data.annotations import Annotations, Slots
-from plausibly.inference import PlackettLuceGibbs, sweeps_per_draw
-from plausibly.inference._batching import bucket_cases
+from plausibly.data.annotations import Annotations
+from plausibly.inference import sweeps_per_draw
 from plausibly.inference.gibbs import _random, _tied_blocks
 from plausibly.inference.gibbs._random import gammas, lane_words, uniforms
 from tests.test_inference.oracles import (
@@ -80,43 +78,6 @@ def test_ties_agree_with_integration(monkeypatch, reliability, unranked, concent
             expected = expected + reliability * np.log(literal(blocks, dict(zip("abc", shares, strict=True))))
         usual = shares.min(0) > 1e-20
         np.testing.assert_allclose(lp[..., case].ravel()[usual], expected[usual], rtol=1e-4, atol=1e-3)
-
-
-@pytest.mark.slow
-def test_numpyro_takes_legacy_keys_and_goes_on_where_it_stopped():
-    slots = Slots.of(SINGLES)
-    (bucket,) = bucket_cases(SINGLES, slots, np.ones(len(slots)), pooled=True)
-    data = jax.tree.map(lambda a: jax.device_put(a[0]), bucket.data)
-    mcmc = MCMC(PlackettLuceGibbs(), num_warmup=10, num_samples=50, progress_bar=False)
-    mcmc.run(jax.random.PRNGKey(0), data, reliability=2)
-    found = mcmc.get_samples()["plausibility"]
-    assert found.shape == (50, 4)
-    np.testing.assert_allclose(found.sum(-1), 1, rtol=1e-5)
-    state = mcmc.last_state
-    again = PlackettLuceGibbs().refresh(state, (data,), {"reliability": 4})
-    np.testing.assert_array_equal(again.z["plausibility"], state.z["plausibility"])
-    assert again.lp < state.lp
-    how = {"num_chains": 2, "chain_method": "vectorized", "progress_bar": False}
-
-    def found(mcmc):
-        return np.asarray(mcmc.get_samples(group_by_chain=True)["plausibility"])
-
-    whole = MCMC(PlackettLuceGibbs(), num_warmup=10, num_samples=40, **how)
-    whole.run(jax.random.key(0), data, reliability=2)
-    parts = MCMC(PlackettLuceGibbs(), num_warmup=10, num_samples=20, **how)
-    parts.warmup(jax.random.key(0), data, reliability=2)
-    draws = []
-    for _ in range(2):
-        parts.run(parts.post_warmup_state.rng_key, data, reliability=2)
-        parts.post_warmup_state = parts.last_state
-        draws.append(found(parts))
-    np.testing.assert_array_equal(np.concatenate(draws, axis=1), found(whole))
-    shapes = 1 + 2 * np.bincount(LABELS[0], minlength=4)  # of the exact posterior: a few dozen draws are near
-    np.testing.assert_allclose(found(whole).mean((0, 1)), shapes / shapes.sum(), atol=0.06)
-    # Another key, other draws.
-    parts.run(jax.random.key(1), data, reliability=2)
-    assert (found(parts) != draws[1]).any()
-    assert to_groups(arviz().from_numpyro(whole))["posterior"]["plausibility"].shape == (2, 40, 4)
 
 
 @pytest.mark.slow

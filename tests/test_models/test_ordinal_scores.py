@@ -15,8 +15,8 @@ from plausibly.aggregation import unjudged
 from plausibly.base.errors import PlausiblyWarning
 from plausibly.base.progress import Progress
 from plausibly.data.case import NormalInverseGamma, ScoredCase
-from plausibly.inference.draws import draw_between
 from plausibly.inference.gibbs._ordinal import Categories, estimate_ordinal_prior, ordinal
+from plausibly.inference.moves import Moves
 from plausibly.models import MODELS
 
 PRIOR = NormalInverseGamma(0.3, 0.8, 2.0, 1.5)
@@ -67,8 +67,8 @@ def test_the_program_is_its_formula():
 
 @pytest.mark.parametrize(("low", "high"), [(-0.4, 1.0), (2.0, 2.5), (-np.inf, -1.0), (7.0, np.inf)])
 def test_numbers_between_bounds(low, high):
-    rng, ones = np.random.default_rng(0), np.ones(4000)
-    draws = draw_between(low * ones, high * ones, 0.5 * ones, 1.5 * ones, rng)
+    ones = np.ones(4000)
+    draws = Moves.of(0).between("z", low * ones, high * ones, 0.5 * ones, 1.5 * ones)
     law = stats.truncnorm((low - 0.5) / 1.5, (high - 0.5) / 1.5, 0.5, 1.5)
     assert stats.kstest(draws, law.cdf).pvalue > 0.001
 

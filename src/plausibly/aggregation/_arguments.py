@@ -22,7 +22,6 @@ from plausibly.data.predictions import named_predictions
 from plausibly.families import Facts, Family, Settled
 from plausibly.families.model import Model
 from plausibly.families.priors import ClassPrior, Evidence
-from plausibly.inference import check_repeats
 from plausibly.models import MODELS
 from plausibly.posterior import REMAINDER_NAME
 
@@ -114,7 +113,11 @@ def settle(
                 "the Gibbs sampler needs annotators who choose in proportion to the plausibilities, but here they "
                 f"choose by the power {power:g} of them (mode={arguments.get('mode')!r}): choose engine='nuts'."
             )
-        check_repeats(count)
+        if not (1 <= count < 2**24 and float(count).is_integer()):
+            raise ArgumentError(
+                "the Gibbs sampler repeats every annotation reliability times, a whole number, but "
+                f"{count!r} was given: round it, or choose engine='nuts'."
+            )
     check_seed(seed)
     if says.takes_prior and arguments.get("class_prior", "uniform") != "uniform":
         _check_borrowing(known, used, arguments, given, prior, power, annotations)

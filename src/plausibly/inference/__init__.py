@@ -48,8 +48,6 @@ from plausibly.inference.gibbs._engine import Heads as Heads
 from plausibly.inference.gibbs._engine import gibbs as gibbs
 from plausibly.inference.gibbs._engine import gibbs_shapes as gibbs_shapes
 from plausibly.inference.gibbs._engine import sweeps_per_draw as sweeps_per_draw
-from plausibly.inference.gibbs._kernel import PlackettLuceGibbs as PlackettLuceGibbs
-from plausibly.inference.gibbs._kernel import check_repeats as check_repeats
 from plausibly.inference.gibbs._ordinal import ORDINAL_THINNING as ORDINAL_THINNING
 from plausibly.inference.gibbs._ordinal import Categories as Categories
 from plausibly.inference.gibbs._ordinal import estimate_ordinal_prior as estimate_ordinal_prior

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -50,13 +49,18 @@ class Sampler:
             advance(1)
         return {name: np.stack(values) for name, values in found.items()}
 
-    def chains(
-        self, numbers: Sequence[int], progress: Progress, *, doing: str, scheduler: Any = None
-    ) -> Iterator[tuple[int, Chain]]:
-        """Sample chains; yield their numbers and draws.
+    def sample(
+        self, chains: int, progress: Progress, *, doing: str, scheduler: Any = None, **kept: Any
+    ) -> dict[str, Float[np.ndarray, "chain draw *shape"]]:
+        """Draws by site of all chains, see :func:`sample_chains` for those that are ``kept``.
 
         Chains of many sweeps are shared out over processes, of which this is one, or over a cluster.
         """
+        return sample_chains(lambda numbers: self._chains(numbers, progress, doing, scheduler), chains, **kept)
+
+    def _chains(
+        self, numbers: Sequence[int], progress: Progress, doing: str, scheduler: Any
+    ) -> Iterator[tuple[int, Chain]]:
         steps = self.draws + self.warmup
         advance = progress.task(doing, len(numbers) * steps, "draws and warm-up sweeps")
         if scheduler is not None:
@@ -101,18 +105,3 @@ def sample_chains(
         if keeper is not None:
             keeper.keep_chain(number, chain, chains, dims or {})
     return {site: np.stack([made[number][site] for number in range(chains)]) for site in made[0]}
-
-
-def sample_sweeps(
-    sampler: Sampler,
-    chains: int,
-    progress: Progress,
-    *,
-    doing: str,
-    scheduler: Any = None,
-    keeper: Any = None,
-    dims: Mapping[str, tuple[str, ...]] | None = None,
-) -> dict[str, Float[np.ndarray, "chain draw *shape"]]:
-    """Draws by site of all chains of a Gibbs sampler, see :meth:`Sampler.chains` and :func:`sample_chains`."""
-    sample = partial(sampler.chains, progress=progress, doing=doing, scheduler=scheduler)
-    return sample_chains(sample, chains, keeper=keeper, dims=dims)

@@ -11,16 +11,9 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from scipy.special import gammaln, xlogy
+from scipy.special import gammaln, log_ndtr, ndtri_exp, xlogy
 
-from plausibly.inference.draws import (
-    categorical,
-    dirichlet,
-    draw_between,
-    draw_tables,
-    slice_draw,
-    slice_one,
-)
+from plausibly.inference.draws import categorical, customers, dirichlet
 
 BROAD = 3.0  #: width of slices of logarithms, which may be vague
 Numbers = Float[np.ndarray, "*shape"] | float
@@ -97,8 +90,15 @@ class Moves(np.random.Generator):
         return self.declared(what, drawn, lambda x: -(((x - mean) / sd) ** 2) / 2)
 
     def between(self, what: str, lower: Numbers, upper: Numbers, mean: Numbers, sd: Numbers) -> Float[np.ndarray, "*n"]:
-        """Draw from normal distributions between bounds."""
-        return self.declared(what, draw_between(lower, upper, mean, sd, self), lambda x: -(((x - mean) / sd) ** 2) / 2)
+        """Draw from normal distributions between bounds, however far out these are."""
+        low, high = np.subtract(lower, mean) / sd, np.subtract(upper, mean) / sd
+        flip = low > -high  # to the left tail, which logarithms of probabilities reach into
+        low, high = np.where(flip, -high, low), np.where(flip, -low, high)
+        with np.errstate(divide="ignore"):
+            u = self.random(low.shape)
+            z = ndtri_exp(np.logaddexp(log_ndtr(low) + np.log1p(-u), log_ndtr(high) + np.log(u)))
+        z = np.clip(z, low, high)
+        return self.declared(what, mean + sd * np.where(flip, -z, z), lambda x: -(((x - mean) / sd) ** 2) / 2)
 
     def classes(self, what: str, weights: Float[np.ndarray, "class row"]) -> Int[np.ndarray, " row"]:
         """Draw a class of each row."""
@@ -118,13 +118,15 @@ class Moves(np.random.Generator):
     def tables(
         self, what: str, shape: Float[np.ndarray, "*cell"], counts: Int[np.ndarray, "*cell"], to: To | None = None
     ) -> Int[np.ndarray, "*cell"]:
-        """Draw the tables of Chinese restaurants; the density is relative to the number of ways to sit at so many."""
-        return self.declared(
-            what,
-            draw_tables(shape, counts, self),
-            lambda x: xlogy(x, shape) + gammaln(shape) - gammaln(shape + counts),
-            to,
-        )
+        """Draw the tables of Chinese restaurants, where the first customer always has a new one.
+
+        The density is relative to the number of ways to sit at so many tables.
+        """
+        cell, before = customers(counts.ravel())
+        own = shape.ravel()[cell]
+        new = (self.random(len(cell)) * (own + before) < own) | (before == 0)
+        drawn = np.bincount(cell[new], minlength=counts.size).reshape(counts.shape)
+        return self.declared(what, drawn, lambda x: xlogy(x, shape) + gammaln(shape) - gammaln(shape + counts), to)
 
     def among(
         self, what: str, n: Int[np.ndarray, "*cell"], share: Float[np.ndarray, "*cell"], to: To | None = None
@@ -144,8 +146,21 @@ class Moves(np.random.Generator):
         width: Float[np.ndarray, " lane"] | float,
         log_density: Callable[[Float[np.ndarray, " lane"]], Float[np.ndarray, " lane"]],
     ) -> Float[np.ndarray, " lane"]:
-        """Move variables that are independent of each other by slices."""
-        return self.declared(what, slice_draw(x, width, log_density, self), log_density, None, x)
+        """Move variables that are independent of each other by slices.
+
+        An interval placed at random shrinks until it is met, which is right for any width. Neal (2003), Slice sampling,
+        Annals of Statistics 31, section 4.2.
+        """
+        level = log_density(x) - self.standard_exponential(x.shape)
+        low = x - width * self.random(x.shape)
+        high = low + width
+        drawn, open_ = x.copy(), np.ones(x.shape, bool)
+        while open_.any():
+            drawn = np.where(open_, low + (high - low) * self.random(x.shape), drawn)
+            outside = open_ & ~(log_density(drawn) >= level) & (high - low >= 1e-10)
+            low, high = np.where(outside & (drawn < x), drawn, low), np.where(outside & (drawn >= x), drawn, high)
+            open_ = outside
+        return self.declared(what, drawn, log_density, None, x)
 
     def slice(
         self,
@@ -159,7 +174,15 @@ class Moves(np.random.Generator):
 
         The log density of a move along a line is that of the sites times the volume of what the line leaves as it is.
         """
-        return self.declared(what, slice_one(x, width, log_density, self), log_density, to, x)
+        level, drawn = log_density(x) - self.standard_exponential(), x
+        low = x - width * self.random()
+        high = low + width
+        while high - low >= 1e-10:
+            drawn = low + (high - low) * self.random()
+            if log_density(drawn) >= level:
+                break
+            low, high, drawn = (drawn, high, x) if drawn < x else (low, drawn, x)
+        return self.declared(what, drawn, log_density, to, x)
 
     def scale(
         self,

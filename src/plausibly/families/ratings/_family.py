@@ -41,7 +41,6 @@ from plausibly.families.ratings._shared_errors import agreements, sentence
 from plausibly.families.ratings._shares import Scale, shares_and_ratings
 from plausibly.families.settled import BY_PLAUSIBILITY, Facts, Settled, SharedDraws
 from plausibly.inference import nuts_of_all_cases
-from plausibly.inference.chains import sample_sweeps
 from plausibly.posterior import build_posterior
 from plausibly.posterior.diagnostics import convergence
 from plausibly.posterior.says import ORDERED
@@ -159,7 +158,7 @@ class Ratings:
                 diverging = int(statistics["diverging"].sum())
             else:
                 chains = numbers.pop("chains")
-                values = sample_sweeps(sampler_of(rated, **numbers), chains, bars, doing="Sampling ratings")
+                values = sampler_of(rated, **numbers).sample(chains, bars, doing="Sampling ratings")
             mean = values.pop(MEAN)
             names = {"annotator": rated.raters} | {name: of for name, (of, _) in rated.groups.items()}
             if rated.rater_groups is not None:

@@ -30,7 +30,7 @@ from plausibly.families.true_class._sampler import (
     sweeps_per_draw,
 )
 from plausibly.families.true_class._shared_errors import agreements, sentence
-from plausibly.inference.chains import sample_chains, sample_sweeps
+from plausibly.inference.chains import sample_chains
 from plausibly.posterior import build_posterior
 from plausibly.posterior.diagnostics import convergence
 from plausibly.posterior.diagnostics.verdicts import MODES
@@ -259,7 +259,7 @@ def sample_shared(
         values = sample_chains(lambda _: enumerate(sample()), chains, keeper=keeper, dims=dims)
     else:
         more = {"doing": "Sampling shared parameters", "scheduler": scheduler, "keeper": keeper, "dims": dims}
-        values = sample_sweeps(sampler_of(family, labels, **settings), chains, progress, **more)
+        values = sampler_of(family, labels, **settings).sample(chains, progress, **more)
     n_diverging = int(values.pop(DIVERGING).sum()) if DIVERGING in values else None
     # Some kinds of looks are so rare that their numbers hardly mix, and matter as little.
     return SharedDraws.of(

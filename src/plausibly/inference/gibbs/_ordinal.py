@@ -17,7 +17,7 @@ from scipy.special import ndtr, ndtri
 from plausibly.base.progress import Progress
 from plausibly.data.annotations import Scores
 from plausibly.data.case import NormalInverseGamma, ScoreSums
-from plausibly.inference.chains import Sampler, sample_sweeps
+from plausibly.inference.chains import Sampler
 from plausibly.inference.exact._scores import estimate_prior
 from plausibly.inference.moves import Moves
 
@@ -117,7 +117,7 @@ def ordinal(
     """
     sweeps = partial(_sweeps, scores, categories, prior)
     sizes = {"draws": draws, "warmup": warmup, "seed": seed, "thinning": ORDINAL_THINNING}
-    found = sample_sweeps(Sampler(sweeps, _kept, **sizes), chains, progress, doing="Sampling scores")
+    found = Sampler(sweeps, _kept, **sizes).sample(chains, progress, doing="Sampling scores")
     z = (categories.threshold(threshold) - found["mean"]) / np.sqrt(found["variance"])
     plausibility = np.stack([ndtr(z), ndtr(-z)], axis=-1).reshape(chains, draws, 2 * scores.n_cases)
     return plausibility.astype(np.float32), found

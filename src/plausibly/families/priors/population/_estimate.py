@@ -17,7 +17,7 @@ from plausibly.data.annotations.by_case import check_annotated
 from plausibly.families.priors.population._case_priors import rank_weight
 from plausibly.families.priors.population._population import Population
 from plausibly.families.priors.population._sampler import Labels, State, sweeps
-from plausibly.inference.chains import Sampler, sample_sweeps
+from plausibly.inference.chains import Sampler
 from plausibly.posterior.diagnostics import judge_shared
 
 LARGEST = 3000  #: classes; profiles have as many rows as columns
@@ -102,7 +102,7 @@ def estimate(
     made_by = partial(sweeps, labels, by_case=difficulty, exchange=samples), partial(_kept_of, step, samples)
     sampler = Sampler(*made_by, draws=draws, warmup=warmup, seed=int(seed))
     with Progress(progress) as bars:
-        found = sample_sweeps(sampler, chains, bars, doing="Learning the population")
+        found = sampler.sample(chains, bars, doing="Learning the population")
         diagnosis = _judge(found, annotations.classes[order], samples, bars)
     made = _population(found, annotations, order, step, diagnosis)
     if samples:  # profiles have other heads in every draw, so their mean would be a blur
