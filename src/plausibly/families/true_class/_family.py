@@ -57,7 +57,8 @@ class TrueClass:
         anything that belongs to a class) and ``"named_class"``. Draws are kept in single precision.
     start
         Starting point of a chain: ``start(counts, random)`` with a :class:`numpy.random.Generator` and the numbers of
-        labels (annotator, true class, named class), counted with true classes near the majority vote.
+        labels (annotator, true class, named class), counted with true classes near the majority vote. The generator
+        also has moves that state the log density that they go by, see ``plausibly.inference.moves``.
     move
         Draw of the shared quantities from a kernel that leaves their conditional distribution unchanged: ``move(values,
         counts, truth, random)``, where ``truth`` is the number of cases of each true class.
