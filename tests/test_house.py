@@ -30,13 +30,13 @@ LIMITS: dict[str, dict[str, int]] = {
         "distributions": 1240,
         "evaluation": 6465,  # values of lists and of labels, draws and labels have one accumulator; width of intervals
         "families": 5550,  # families say how annotators answer
-        "inference": 4480,  # moves and chains of all Gibbs samplers came from models and families; a kernel went
+        "inference": 4475,  # moves and chains of all Gibbs samplers came from models and families; a kernel went
         "metrics": 3590,  # average precision of resampled cases
         "models": 1985,
         "plausibly": 120,
         "posterior": 3613,  # further sites of programs, stored and diagnosed
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 39180,  # every move against its program, for quadratures of some; screens and options; platforms; folders as input
+        "tests": 39180,  # every move against its program, for quadratures of some; screens, options, platforms
         "validation": 6692,  # reader studies; verdicts on misled annotators, and by gold labels
     },
     "shape": {
