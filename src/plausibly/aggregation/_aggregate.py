@@ -197,7 +197,7 @@ def aggregate(
         proportion, or like one and any, to annotators and in truth; or all are equally hard (``"same"``).
     annotator_groups
         Annotators who may err together, such as language models (``"dawid-skene"``, ``"one-coin"``, raters who differ):
-        the path of a table with the columns annotator and group, or a mapping from groups to annotators or the reverse.
+        a table with the columns annotator and group, by its path. Or a mapping, from groups to annotators or back.
         The difficulty of models of one true class is then by case.
     threshold
         Score that separates the two classes: the first class is for scores up to the threshold, the second for scores
@@ -210,7 +210,7 @@ def aggregate(
         threshold, scores of 3 to 20 values by named raters are ordinal, and raters differ.
     case_groups
         Groups of cases, such as systems and documents, whose ratings may be higher or lower where raters differ: a
-        table with a column ``case`` and a column for each, or its path; or a mapping from a name to the group of each
+        table with a column ``case`` and a column for each, or its path. Or a mapping from a name to the group of each
         case (in the order of the cases, or a mapping from case to group). Through them, raters who share no
         case are compared.
     prior

@@ -71,7 +71,7 @@ def agreement(
         drawn with replacement; a number of pairs; or ``"auto"`` (the default without a preset): all if there are at
         most 3,000,000 pairs of distinct labels (50,000 if the distance is slow), else a sample.
     same_annotator
-        Whether two labels of the same case by the same annotator count as a pair: how well annotators agree with
+        Whether to count two labels of the same case by the same annotator as a pair: how well annotators agree with
         themselves is another question, so by default only with a preset. By default, too, rows that repeat another
         are counted once, where all second labels of an annotator do.
     p

@@ -51,7 +51,7 @@ def reader_study(
     compare
         Two conditions, the first of which is compared with the second; by default in the order of the table.
     metric
-        ``"auroc"`` of scores; ``"sensitivity"``, ``"specificity"`` or ``"accuracy"`` of decisions; or a function of
+        ``"auroc"`` of scores; ``"sensitivity"``, ``"specificity"`` or ``"accuracy"`` of decisions. Or a function of
         truth, answers (1 for positive, 0 for others) and ``sample_weight``, of which greater values are better, such
         as those of scikit-learn.
     positive
@@ -62,7 +62,7 @@ def reader_study(
     model_threshold
         Score of models from which on a decision is positive, as that of predictions in :func:`plausibly.evaluate`.
     margin
-        Margin of non-inferiority. Choose it before you look at the result.
+        Margin of non-inferiority: choose it before you look at the result.
     covariance
         Covariances due to cases: ``"jackknife"``, or ``"delong"`` for ``"auroc"`` without clusters.
     clusters

@@ -33,6 +33,11 @@ from plausibly.posterior.diagnostics.verdicts import population_verdict, verdict
 from plausibly.posterior.says import assumption
 
 _MOST_ANNOTATORS, _MOST_SHIFTS = 40, 5  # rows of tables on the terminal
+_BY_ANNOTATOR = (  # what a posterior may have, its table, and sentences on it
+    ("annotator_reliability", annotator_reliabilities, lambda table: ()),
+    ("accuracy", annotator_accuracies, group_sentences),
+    ("severity", severities, severity_sentences),
+)
 
 
 @example(
@@ -138,23 +143,17 @@ def aggregate(
         ends = median_and_ends("median", np.ravel(posterior["posterior"]["reliability"]), ci_prob)
         numbers = "Reliability {median:.2f}, between {lower:.2f} and {upper:.2f}".format(**ends)
         say(f"{numbers} with {options.percent(ci_prob)} probability")
-        if "annotator_reliability" in posterior["posterior"]:
-            table = annotator_reliabilities(posterior, ci_prob).drop(columns="converged")
-            say(table.to_string(index=False, float_format="{:.2f}".format))
     if "assumes" in posterior.attrs and not quiet:
         alike = ", all cases equally hard: if some are unclear, probabilities of classes are too near 0 and 1"
         alike = alike if posterior.attrs.get("difficulty") == "same" else ""
         say(f"{variant.label} assumes {assumption(posterior.attrs)}{alike}")
-    if "accuracy" in posterior["posterior"] and not quiet:
-        table = annotator_accuracies(posterior, ci_prob).drop(columns="converged")
-        say(table.to_string(index=False, float_format="{:.2f}".format, max_rows=_MOST_ANNOTATORS))
-        for told in group_sentences(table):
-            say(told)
-    if "severity" in posterior["posterior"] and not quiet:
-        table = severities(posterior, ci_prob).drop(columns="converged")
-        say(table.to_string(index=False, float_format="{:.2f}".format, max_rows=_MOST_ANNOTATORS))
-        for told in severity_sentences(table):
-            say(told)
+    for site, tabulate, sentences in _BY_ANNOTATOR:
+        if site in posterior["posterior"] and not quiet:
+            table = tabulate(posterior, ci_prob).drop(columns="converged")
+            say(f"Annotators, with {options.percent(ci_prob)} intervals")
+            say(table.to_string(index=False, float_format="{:.2f}".format, max_rows=_MOST_ANNOTATORS))
+            for told in sentences(table):
+                say(told)
     if "err_together" in posterior.attrs and not quiet:
         say(f"Warning: {posterior.attrs['err_together']}")
     if CLASS_SHIFTS in posterior.attrs and not quiet:

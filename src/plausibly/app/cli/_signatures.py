@@ -8,7 +8,7 @@ command only hands on are not declared at all: it takes them as ``**name``.
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache, wraps
@@ -96,6 +96,8 @@ def spread(command: Callable[..., None], shared: str) -> Callable[..., None]:
             given[name] = options(**{field.name: given.pop(field.name) for field in fields(options) if field.init})
         command(**given)
 
+    for info in (info for one in parameters for info in _infos(one.annotation) if info.help):
+        info.help = re.sub(r"\b([a-z]\w*)=([\w.-]*\w)", _option_of(one.name for one in parameters), info.help)
     words = [one for one in parameters if any(isinstance(info, ArgumentInfo) for info in _infos(one.annotation))]
     options = [one for one in parameters if one not in words]
     options.sort(key=lambda one: ORDER.index(one.name if one.name in ORDER else ""))
@@ -129,6 +131,12 @@ def _help_all(n_more: int) -> inspect.Parameter:
 
     info = typer.Option("--help-all", is_eager=True, callback=show, help=f"Show {n_more} more options, and exit.")
     return inspect.Parameter(EVERY, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, info])
+
+
+def _option_of(names: Iterable[str]) -> Callable[[re.Match[str]], str]:
+    """Write an argument as the option, if it is one."""
+    known = {*names}
+    return lambda one: f"--{one[1].replace('_', '-')} {one[2]}" if one[1] in known else one[0]
 
 
 def _infos(hint: Any) -> Iterator[ParameterInfo]:
@@ -211,12 +219,12 @@ def _in_words(text: str) -> str:
     Examples
     --------
     >>> _in_words('Loss, as of :func:`plausibly.plan`; with ``ci_prob=0.9``. It is a number. By default ``"risk"``.')
-    'Loss, as of plausibly.plan; with --ci-prob 0.9. By default risk.'
+    'Loss, as of plausibly.plan; with ci_prob=0.9. By default risk.'
     """
     text = re.sub(r":\w+:`~?([^`]*)`", r"\1", text)
     text = re.sub(r"\\([a-z]+)", lambda one: _GREEK.get(one[1], one[1]), text)
-    text = re.sub(r"``(\w+)=\"?([\w.-]+)\"?``", lambda one: f"--{one[1].replace('_', '-')} {one[2]}", text)
-    text = re.sub(r"``\"?(.*?)\"?``", r"\1", text)
+    text = re.sub(r"``(\w+=)\"?([\w.-]+)\"?``", r"\1\2", text)
+    text = re.sub(r"``\"?(.*?)\"?``", r"\1", text).replace("`", "")
     text = re.sub("^Whether to (.)", lambda one: one[1].upper(), text)
     first, *rest = re.split(r"(?<=[.)]) (?=[A-Z])", text)
     return " ".join([first, *(one for one in rest if one.startswith("By default"))])

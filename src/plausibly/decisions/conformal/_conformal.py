@@ -71,7 +71,7 @@ def conformal(
         the predicted class; ``"certainty"``, the greatest predicted probability, cut at 0.5, 0.8 and 0.95; a column
         with a value for each case, also known for new cases; or a function from (case, class) to a value for each case.
     loss
-        Loss to bound: None for the probability of missing the answer, ``"risk"`` for the expected risk level of missed
+        Loss to bound: by default the probability of missing the answer; ``"risk"``, the expected risk level of missed
         answers.
     risks
         Risk level of each class, as for :func:`plausibly.read_risks`; needed by ``loss="risk"`` and ``by="risk"``.

@@ -73,9 +73,9 @@ def plan(
         Predictions of each classifier by name, as for :func:`plausibly.evaluate`. Not needed for the goal
         ``"information"``.
     metric
-        Name, or function, of a metric of :func:`plausibly.evaluate` that is a mean over cases, such as
-        ``"top3_coverage"`` or ``"brier"`` (against the most plausible class of every draw), or the name of one of
-        ``metrics``. By default the only one of ``metrics``, or ``"top1_accuracy"``.
+        Name of a metric of :func:`plausibly.evaluate` that is a mean over cases, such as ``"top3_coverage"`` or
+        ``"brier"`` (against the most plausible class of every draw). By default ``"top1_accuracy"``, or the only one of
+        ``metrics``. Its function, or the name of one of ``metrics``, will do, too.
     goal
         What the labels should achieve. ``"width"``: a narrower interval for the metric, on average over classifiers.
         ``"better"``: a decision on which of two classifiers is better. ``"information"``: more information about the
