@@ -113,7 +113,7 @@ def aggregate(
     common = {key: value for key, value in (vars(modelling) | vars(sampling)).items() if value is not None}
     common |= {"seed": seed, "progress": not quiet}
     if infer_reliability is None:
-        common |= vars(scores) | {"prior": options.parse_prior(scores.prior)}
+        common |= vars(scores) | {"prior": options.parse_numbers(scores.prior, *options.PRIOR)}
         posterior = unjudged(infer)(
             read,
             variant.model,

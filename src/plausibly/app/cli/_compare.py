@@ -66,7 +66,9 @@ def compare(
     make_folder(output.out, [posterior])
     given = {"break_ties": break_ties, "ci_prob": ci_prob, "seed": seed}
     with opened(posterior) as draws:
-        lengths = options.parse_lengths(k) or [n for n in (1, 2, 3) if n <= int(draws.attrs["n_classes"])]
+        lengths = options.parse_numbers(k, *options.LENGTHS) or [
+            n for n in (1, 2, 3) if n <= int(draws.attrs["n_classes"])
+        ]
         classes = annotations_of(draws, every=False).classes
         of_classes = None if risks is None else read_risks(risks, classes)
         further = [*OF_CUT_OFFS] if len(classes) == 2 and metric in ("accuracy", "top1_accuracy") else []

@@ -343,13 +343,15 @@ def run(
 
 
 def _compared(swept: Sweep) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Differences of several classifiers in each run, by the first metric of the report; rankings in several runs."""
-    if len(swept.classifiers) < 2:
-        return
-    metric = headline_metrics(swept)[0]
-    for run in (run for run in swept.runs if metric in run.results):
+    """Differences of several classifiers in each run, by the first metric of the report; rankings in several runs.
+
+    Some runs may lack the metric, as where a single one may state accuracies; then there are no rankings.
+    """
+    metric = headline_metrics(swept)[0] if len(swept.classifiers) > 1 else ""
+    having = [run for run in swept.runs if metric in run.results]
+    for run in having:
         yield DIFFERENCES, differences(run.results, metric).assign(metric=metric, **run.names)
-    if len(swept.runs) > 1:
+    if len(having) == len(swept.runs) > 1:
         yield RANKINGS, swept.rankings(metric).assign(metric=metric)
 
 
@@ -468,8 +470,7 @@ def finish(
         n = len(swept.runs)
         shared = dict.fromkeys(name for run in swept.runs for name in run.shared)
         groups = [GROUPS] if "group" in swept.runs[0].results.coords else []
-        several = reported and len(swept.classifiers) > 1
-        compared = (DIFFERENCES, RANKINGS)[: several + (several and n > 1)]
+        compared = dict.fromkeys(name for name, _ in _compared(swept)) if reported else ()
         names = (METRICS, CERTAINTY, *groups, *shared, *([REQUIREMENTS] if len(judged) else ()), *compared)
         tables = [str(Path(name).with_suffix(suffix)) for name in names]
         written = ", ".join((*tables, f"{n} posterior{'s' if n > 1 else ''}", *([REPORT] * reported)))

@@ -103,6 +103,7 @@ Clusters = Annotated[
         "with the columns case and cluster. By default every case is its own cluster.",
     ),
 ]
+LENGTHS, PRIOR = ("--k", "1,3", int), ("--prior", "0,1,2,1")  #: what messages about them say
 Repeats = Literal["refuse", "first", "last", "ties", "readings"]
 
 
@@ -355,7 +356,7 @@ class SweepOptions(SamplingOptions, ScoreOptions, ModelOptions):
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of the plan."""
-        given = vars(self) | {"k": parse_lengths(self.k), "prior": parse_prior(self.prior)}
+        given = vars(self) | {"k": parse_numbers(self.k, *LENGTHS), "prior": parse_numbers(self.prior, *PRIOR)}
         given["logits"] = parse_logits(self.logits)
         return {name: value for name, value in given.items() if (name, value) != ("replicates", None)}
 
@@ -490,8 +491,10 @@ def percent(probability: float) -> str:
     return f"{100 * probability:g} %"
 
 
-def parse_numbers(text: str, what: str, such_as: str, kind: type[float] | type[int] = float) -> list[Any]:
-    """Read numbers separated by commas."""
+def parse_numbers(text: str | None, what: str, such_as: str, kind: type[float] | type[int] = float) -> Any:
+    """Read numbers separated by commas; None of no text."""
+    if text is None:
+        return None
     try:
         return [kind(number) for number in text.split(",")]
     except ValueError:
@@ -507,11 +510,6 @@ def number_or_text(text: str) -> float | str:
         return float(text)
     except ValueError:
         return text
-
-
-def parse_prior(text: str | None) -> list[float] | None:
-    """Read the prior of scores."""
-    return None if text is None else parse_numbers(text, "--prior", "0,1,2,1")
 
 
 def checked(
@@ -550,8 +548,3 @@ def distance_of(labels: "Labels", distance: str | None, *, quiet: bool) -> str:
 def parse_logits(names: Sequence[str] | None) -> bool | list[str]:
     """Read the classifiers whose predictions are logits."""
     return names == ["all"] or list(names or ()) or False
-
-
-def parse_lengths(text: str | None) -> list[int] | None:
-    """Read the lengths of the lists."""
-    return None if text is None else parse_numbers(text, "--k", "1,3", int)

@@ -67,7 +67,7 @@ def prior_sensitivity(
         options.parse_files(predictions),
         parse_variants(model or usual_models(read)),
         **tried,
-        k=options.parse_lengths(k),
+        k=options.parse_numbers(k, *options.LENGTHS),
         **vars(sampling),
         ci_prob=ci_prob,
         seed=seed,

@@ -69,7 +69,7 @@ def judge_screen(result: Judgement) -> Screen:
     notes = dict.fromkeys(f"{words}." for words in limits if several or not words.startswith("The answer"))
     return Screen(
         " ".join(told),
-        Table(columns, rows, n_left=len(columns)),
+        Table(columns, rows, "" if several else f"{100 * result.ci_prob:g} % intervals", n_left=len(columns)),
         [*_over_groups(result.by), *notes],
         "judge.html",
     )
