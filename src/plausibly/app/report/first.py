@@ -264,6 +264,7 @@ def notes_of(swept: Sweep, order: Sequence[str], metrics: Sequence[str] = ()) ->
     yield from accuracy_bounds(swept, order[0])
     if len(order) > 1 and (told := at_other_cut_offs([*truths(swept), run.results][0], *order[:2])):
         yield told
+    yield from groups_of(run.results)  # which were asked for
     yield from cautions(swept.annotations, run.results, swept.checks)
     for name, sentences in (("severities", severity_sentences), ("annotators", group_sentences)):
         yield from reversed(sentences(run.shared[name]) if name in run.shared else [])  # who differs most, last
@@ -278,7 +279,6 @@ def notes_of(swept: Sweep, order: Sequence[str], metrics: Sequence[str] = ()) ->
                 f"The {width_in_words(run.results)} interval of {freed['classifier']}'s accuracy is {ends} % if "
                 "experts may disagree in other ways than the model assumes."
             )
-    yield from groups_of(run.results)
     shown = tuple(f"{metric_name(name)} of " for name in metrics)
     yield from [capitalised(told) for told in unusual(run.results) if told.startswith(shown)][:1]
     if told := rests_on(run):
