@@ -246,6 +246,11 @@ def spelled(said):
     return read_models({"m": dict(zip("pq", said, strict=True))}, labels, np.ones(2, bool))
 
 
+def unlike(pair):
+    labels = Labels.of({case: dict.fromkeys("xyz", pair[0]) for case in "pq"})
+    return read_models({"m": dict.fromkeys("pq", pair[1])}, labels, np.ones(2, bool))
+
+
 def result(name, **options):
     """Use a method of the result of two cases, of which one has one annotator."""
     return getattr(discrepancy_ratio(TWO, {"A": {"p": 1}}), name)(**options)
@@ -257,6 +262,11 @@ REFUSED = [
     *each(spelled, {
         "predictions have 'A' beside 'a', which differs only in capitals": ("Ab",),
         "predictions are '1', '0', and classes are called 'a', 'b'": ("10",),
+    }, PredictionError),
+    *each(unlike, {
+        "predictions are 'positive', and classes are called 'no'": (("no", "positive"),),
+        "predictions are 'M', and classes are called 'benign'": (("benign", "M"),),
+        "predictions are 'yes', and classes are called '0'": (("0", "yes"),),
     }, PredictionError),
     *each(Boxes, {
         'the measure of boxes must be "iou", "giou" or "l2", but \'area\' was given': ("area",),

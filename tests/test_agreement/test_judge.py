@@ -10,7 +10,7 @@ import pytest
 from plausibly.agreement import Labels, alternative_annotator_test, discrepancy_ratio, judge
 from plausibly.agreement.judge import _fit
 from plausibly.agreement.judge._reasons import shared_error
-from plausibly.base.errors import ArgumentError
+from plausibly.base.errors import ArgumentError, PlausiblyWarning
 from plausibly.data.labels.predictions import read_models
 from tests import worlds
 from tests.worlds import answers, noisy, table
@@ -224,3 +224,17 @@ def test_labels_that_are_numbers(tmp_path):
     given = {"model": None, "replicates": 50, "progress": False}
     assert "--distance squared" in judge(labels, models, **given).verdict("m")
     assert "--distance squared" not in judge(labels, models, distance="squared", **given).verdict("m")
+
+
+def test_a_model_among_the_annotators_meets_the_others_and_one_name_on_each_side_may_be_of_one_code():
+    rows = [(f"c{i}", who, "ab"[(i * n) % 3 % 2]) for i in range(30) for n, who in enumerate(("ann", "bob", "gpt"), 4)]
+    own = {case: label for case, who, label in rows if who == "gpt"}
+    with pytest.warns(PlausiblyWarning, match="'gpt' is among the annotators, and compared with the others"):
+        ratio = discrepancy_ratio(rows, {"gpt": own}).ratio
+    assert ratio.equals(discrepancy_ratio([row for row in rows if row[1] != "gpt"], {"gpt": own}).ratio)
+    other = own | {"c0": "b" if own["c0"] == "a" else "a"}
+    discrepancy_ratio(rows, {"gpt": other})  # another one of that name
+    agreed = Labels.of({case: dict.fromkeys("xyz", "no") for case in "pqr"})
+    with pytest.warns(PlausiblyWarning, match="annotators gave no label 'yes', which is predicted, but 'no'"):
+        read = read_models({"m": dict.fromkeys("pqr", "yes")}, agreed, np.ones(3, bool))
+    assert read["m"].values.tolist() == ["yes"] * 3

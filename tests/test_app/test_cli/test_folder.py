@@ -59,6 +59,30 @@ def test_files_of_others_are_set_aside(ratings):
     assert len([*out.glob("cases*.csv")]) == 3
 
 
+def test_files_of_an_earlier_run_are_not_taken_for_those_of_this_one(tmp_path):
+    """Curves against gold labels stayed beside metrics against annotators."""
+    rows = [f"c{n},{who},{'ab'[(n + k) % 3 % 2]}" for n in range(12) for k, who in enumerate("xyz")]
+    (tmp_path / "labels.csv").write_text("\n".join(["case,annotator,label", *rows]))
+    (tmp_path / "a.csv").write_text("\n".join(["case,b", *(f"c{n},{n % 7 / 7:.2f}" for n in range(12))]))
+    out, words = tmp_path / "out", ("evaluate", tmp_path / "labels.csv", "--predictions", f"A={tmp_path / 'a.csv'}")
+    words += ("--truth", "annotator", "--replicates", 2, "--out", out)
+    succeed(*words, "--metrics", "auroc,roc_curve")
+    before = contents(out)
+    assert {"metrics.csv", "curves.csv", "report.html"} <= before.keys()
+    again = succeed(*words, "--metrics", "auroc,roc_curve")
+    assert "did not write" not in again.stderr
+    told = " ".join(succeed(*words, "--metrics", "accuracy", "--quick").stderr.split())
+    assert "had files that this run did not write: curves.csv is now curves-earlier.csv" in told
+    assert "report.html is now report-earlier.html" in told
+    assert (out / "curves-earlier.csv").read_bytes() == before["curves.csv"]
+    assert {"curves.csv", "report.html"}.isdisjoint(contents(out))
+    succeed(*words, "--metrics", "auroc,roc_curve")
+    refuse(*words, "--metrics", "none such")  # a run that ends in an error says nothing of others
+    assert (out / "curves.csv").read_bytes() == before["curves.csv"]
+    assert plausibly(*words, "--metrics", "accuracy", "--require", "accuracy>=0.99").exit_code == 3
+    assert (out / "curves-earlier2.csv").exists()
+
+
 def test_a_simulation_replaces_no_annotations_of_others(tmp_path):
     (tmp_path / "annotations.json").write_text("mine")
     assert "was not simulated" in refuse("simulate", "--cases", 3, "--classes", 3, "--out", tmp_path).stderr

@@ -500,3 +500,41 @@ def test_options_of_reading_are_taken_and_passed_on_to_every_command(tmp_path):
     output = succeed("doctor", sheet, "--case", "Patient", "--layout", "wide").output
     assert "--case Patient --layout wide" in output
     assert "no column 'Who'" in refuse("doctor", sheet, "--annotator", "Who").output
+
+
+def test_readers_under_conditions_models_among_raters_and_files_without_annotations(tmp_path):
+    """Each was read by none of the commands that were proposed, or by none at all."""
+    kinds = ["ill" if (i * n + i // 3) % 3 else "well" for i in range(24) for n in range(3, 7)]
+    said = [(f"c{at // 4}", "abcd"[at % 4], kind) for at, kind in enumerate(kinds)]
+    rows = [f"{case},{who},{label},{on}" for case, who, label in said for on in ("alone", "aided")]
+    rows[0] = rows[0].replace("well", "ill")
+    table(tmp_path / "readings.csv", "case,annotator,label,condition", *rows)
+    table(tmp_path / "sessions.csv", "case,annotator,label,session", *rows)
+    raters = {"a": "ann", "b": "bob", "c": "cy", "d": "gpt-4"}
+    rows = [f"{case},{raters[who]},{label}" for case, who, label in said]
+    table(tmp_path / "raters.csv", "case,annotator,label", *rows)
+    for name, whose in (("gold", "a"), ("model", "b"), ("cy", "c")):
+        rows = [f"{case},{label}" for case, who, label in said if who == whose]
+        table(tmp_path / f"{name}.csv", "case,label", *rows)
+    readings, sessions, gold, model, cy, among = (
+        tmp_path / f"{name}.csv" for name in ("readings", "sessions", "gold", "model", "cy", "raters")
+    )
+    command = of(pb.doctor([readings, gold]), "readers")
+    assert command.endswith(f"readers {readings} --gold {gold} --positive ill --metric sensitivity --out readers")
+    assert "alone and aided" in run(f"{command.split(' --out')[0]} --replicates 2").output
+    assert "--conditions session" in of(pb.doctor([sessions, gold]), "readers")
+    assert "give them, too" in pb.doctor(readings).problems[0]
+    command = of(pb.doctor([among, gold, model]), "readers")
+    assert f"--predictions model={model}" in command
+    assert "model" in run(f"{command.split(' --out')[0]} --replicates 2").output
+    command = of(pb.doctor(among), "judge")
+    assert f"--predictions gpt-4={among}:gpt-4" in command
+    shown = run(f"{command.split(' --out')[0]} --model none --replicates 2").output
+    assert "by 4 annotators" in shown
+    assert "gpt-4 can stand in" in shown
+    (command,) = pb.doctor([gold, model]).commands
+    assert "accuracy" in run(f"{command} {FEW} --quick".replace("against-gold", str(tmp_path / "out"))).output
+    assert of(pb.doctor([model, cy]), "agreement").endswith(f"agreement model={model} cy={cy}")
+    rows = [f"{case},eve,{label}" for case, _, label in said[::4]]
+    alone = table(tmp_path / "one.csv", "case,annotator,label", *rows)
+    assert f"--predictions eve={alone}:eve" in of(pb.doctor([among, alone]), "evaluate")

@@ -19,7 +19,7 @@ from plausibly.agreement.pairs import check_two_annotators, fair_pairs
 from plausibly.base.errors import AnnotationError, DistanceError, renamed
 from plausibly.base.progress import Progress
 from plausibly.data.labels.container import Labels, by_case, column_names
-from plausibly.data.labels.predictions import MODEL, Predictions, read_models
+from plausibly.data.labels.predictions import MODEL, Predictions, beside_models, read_models
 from plausibly.data.labels.table import to_objects
 from plausibly.data.labels.types import check_nominal, usual_distance
 from plausibly.distances import LabelRefused
@@ -117,7 +117,7 @@ def discrepancy_ratio(
         check_nominal(labels)
     if chosen.distance is not None:
         chosen = replace(chosen, distance=chosen.distance.in_order(labels.order))
-    labels, _ = fair_pairs(labels)
+    labels, _ = fair_pairs(beside_models(labels, predictions))
     sets = LabelSets.of(labels)
     check_two_annotators(labels, sets.n_annotators)
     models = read_models(predictions, labels, sets.n_annotators >= 2)

@@ -22,7 +22,7 @@ from plausibly.base.checks import check_choice, check_share, check_whole
 from plausibly.base.errors import ArgumentError, renamed
 from plausibly.data.labels.container import Labels, column_names
 from plausibly.data.labels.gold import Gold, read_gold
-from plausibly.data.labels.predictions import Predictions, read_models
+from plausibly.data.labels.predictions import Predictions, beside_models, read_models
 from plausibly.data.labels.types import usual_distance
 
 
@@ -256,7 +256,7 @@ def judge(
         check_choice("model", model, MODELS)
     source, labels = labels, Labels.of(labels, columns=[*dict.fromkeys([*column_names(clusters), *columns_of(by)])])
     distance = usual_distance(source, labels).name if distance is None else distance
-    labels = counted_once(labels)
+    labels = counted_once(beside_models(labels, predictions))
     counted = np.diff(labels.start) >= 2
     models = read_models(predictions, labels, counted, extra=extra)
     compared = discrepancy_ratio(labels, models, distance, clusters, tolerance=tolerance, progress=progress)

@@ -180,8 +180,9 @@ def against_labels(
         files.write(REQUIREMENTS, judged)
     met = list(requirement_sentences(judged))
     sources = data.sources({"thresholds": asked.threshold_from, "gold labels": asked.gold})
-    keep_others(out / REPORT)
-    (out / REPORT).unlink(missing_ok=True)
+    if reported:
+        keep_others(out / REPORT)
+        (out / REPORT).unlink(missing_ok=True)
     of_panel = int((read.per_case >= asked.n_experts).sum()) if asked.truth == "panel" else read.n_cases
     of_panel = of_panel if read.rounds is None else read.n_cases  # labels decide what panels of fewer say
     few = f" on the {of_panel:,} of {read.n_cases:,} cases with {asked.n_experts} labels or more"

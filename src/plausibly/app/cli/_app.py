@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 import plausibly
-from plausibly.app.cli._folder import COMMAND
+from plausibly.app.cli._folder import COMMAND, of_one_run
 from plausibly.app.cli._output import PARAMETERS, complain, notes
 from plausibly.app.cli._signatures import Shortened, parted, spread
 from plausibly.app.cli._wording import in_options
@@ -105,7 +105,7 @@ class _Group(_Loaded):
 
     def invoke(self, ctx):
         try:
-            with notes():
+            with notes(), of_one_run():
                 return super().invoke(ctx)
         except PlausiblyError as error:
             complain(str(error))

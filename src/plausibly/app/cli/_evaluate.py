@@ -290,7 +290,7 @@ def run(
     rest = out / (Path(METRICS).with_suffix(suffix) if quick else REPORT)
     keep_others(out / Path(METRICS).with_suffix(suffix))
     for done in plan.runs(folder, progress=not quiet, say=speaker(quiet), scheduler=dask):
-        if not runs:
+        if not (runs or quick):
             with writing(out / REPORT):
                 keep_others(out / REPORT)
                 (out / REPORT).unlink(missing_ok=True)  # the report of an earlier run does not belong to these tables

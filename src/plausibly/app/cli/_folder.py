@@ -1,7 +1,8 @@
 """Folders of results: whose results they hold, so that those of other data, or of other commands, are not lost.
 
 Every folder that a command writes into has a small file, ``.plausibly.json``: for each command, the data that its
-results are of, and the names of its files.
+results are of, the names of its files, and which of them its last run wrote. Others that it wrote before, such as
+curves of other metrics, are set aside when it ends, since they would be taken for those of this run.
 """
 
 import hashlib
@@ -15,6 +16,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
+from typer import Exit
+
 from plausibly.base.errors import ArgumentError, FileError, PlausiblyWarning
 from plausibly.base.names import some
 
@@ -22,6 +25,7 @@ COMMAND = ContextVar("COMMAND", default="")  #: name of the command that runs
 RECORD = ".plausibly.json"
 _SHARED = {"sweep": "evaluate", "demo": "evaluate"}  # commands that keep their posteriors under the same names
 _CLAIMS: dict[Path, dict[str, Any]] = {}  # of folders into which nothing was written yet
+_WRITTEN: dict[Path, list[str]] = {}  # files that the command has written, by folder
 _CHUNK = 2**20  # bytes
 _MOST = 10_000  # files set aside
 
@@ -81,7 +85,7 @@ def make_folder(path: Path | None, data: Iterable[Any] = (), *, fresh: bool | No
             raise ArgumentError(
                 f"{path} holds results of other data, {names}: name another folder with --out, or {replace}."
             )
-    _CLAIMS[path] = {command: {**own, "files": before.get("files", [])}}
+    _CLAIMS[path] = {command: {**before, **own, "files": before.get("files", [])}}
 
 
 def keep_others(path: Path) -> None:
@@ -90,6 +94,9 @@ def keep_others(path: Path) -> None:
     record = _read(folder) | _CLAIMS.pop(folder, {})
     if command not in record:
         return
+    _WRITTEN.setdefault(folder, []).append(path.name)
+    last = record[command].setdefault("last", {}).setdefault(COMMAND.get(), [])
+    last += [path.name] * (path.name not in last)
     if path.name in record[command]["files"]:
         _write(folder, record)
         return
@@ -108,6 +115,35 @@ def keep_others(path: Path) -> None:
         own.remove(stale.name)
     own.append(path.name)
     _write(folder, record)
+
+
+@contextmanager
+def of_one_run() -> Iterator[None]:
+    """Set aside, when a command ends, what only its earlier runs wrote into the folders that it wrote into."""
+    _WRITTEN.clear()
+    try:
+        yield
+    except Exit:
+        _set_aside()
+        raise
+    _set_aside()
+
+
+def _set_aside() -> None:
+    for folder, written in _WRITTEN.items():
+        own = (record := _read(folder)).get(_command(), {})
+        last, moved = own.get("last", {}).get(COMMAND.get(), []), {}
+        for path in (folder / name for name in last if name not in written and (folder / name).exists()):
+            names = (path.with_stem(f"{path.stem}-earlier{number}") for number in ("", *range(2, _MOST)))
+            moved[path.name] = next(one for one in names if not one.exists()).name
+            path.replace(folder / moved[path.name])
+        if not moved:
+            continue
+        own["files"] = [name for name in own["files"] if name not in moved]
+        own["last"][COMMAND.get()] = list(dict.fromkeys(written))
+        _write(folder, record)
+        told = ", ".join(f"{name} is now {aside}" for name, aside in moved.items())
+        warnings.warn(f"{folder} had files that this run did not write: {told}.", PlausiblyWarning, stacklevel=2)
 
 
 def _command() -> str:

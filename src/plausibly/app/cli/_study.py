@@ -77,7 +77,7 @@ def read_study(folder: Path, given: Sequence[str] = ()) -> Study | None:
 
 def is_by_annotators(looked: Sequence[Looked]) -> bool:
     """Whether each file may hold the answers of a single annotator, who is not named; or is one of PrefLib."""
-    return all(_may_be_an_annotator(one) for one in looked)
+    return all(one.files or _may_be_an_annotator(one) for one in looked)
 
 
 def _one(folder: Path, mains: Sequence[Looked]) -> Looked:

@@ -3,7 +3,7 @@
 import os
 import shlex
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
@@ -11,13 +11,13 @@ import numpy as np
 
 from plausibly.app.doctor._as_predictions import as_classifier, as_classifiers, as_scores
 from plausibly.app.doctor._between import PREDICTING, extra_cases, unfit, unfit_gold, unfit_risks, unnamed, unpredicted
-from plausibly.app.doctor._look import look, with_classes
+from plausibly.app.doctor._look import look, of_one_rater, with_classes
 from plausibly.app.doctor._looked import Looked
-from plausibly.app.doctor._propose import Proposal, Together, of_posterior, of_systems, propose
+from plausibly.app.doctor._propose import GOLD, Proposal, Together, of_posterior, of_systems, propose
 from plausibly.base.errors import ArgumentError
 from plausibly.base.names import many, no_answers, some
 from plausibly.data.annotations import Annotations
-from plausibly.data.annotations.io.files import check_path, parted
+from plausibly.data.annotations.io.files import TABLES, check_path, ending, parted
 from plausibly.data.audit import pasted
 
 _BEGINNING = "predictions"  # how names of files of classifiers often begin
@@ -140,12 +140,21 @@ def doctor(
         files = [as_classifier(one, mains[0]) or as_scores(one, mains[0]) or one for one in files]
         files = [part for one in files for part in as_classifiers(one, mains[0]) or [one]]
         mains = [one for one in mains if any(one is other for other in files)]
+    if not mains and (main := _of_one_each(files)) is not None:
+        mains = [main]
+        if GOLD not in main.files:
+            files = [main, *(one for one in files if str(one.path) not in main.files.values())]
+    files = [_one_annotator(one, mains[0]) or one for one in files] if mains else files
+    mains = [one for one in mains if one is mains[0] or any(one is other for other in files)]
     proposals, lacking = of_systems(files)
     problems += lacking
     for main in mains[:1]:
         together, told = _together(main, files, classes)
         problems += told
         proposals += propose(together)
+        if main.conditions is not None and together.gold is None:
+            told = "which plausibly readers compares with gold labels: give them, too, in a file called gold.csv"
+            problems.append(f"{main.path} has readings under conditions, {told}.")
     for main in mains[1:]:
         shared = len(np.intersect1d(main.cases, mains[0].cases))
         other = " and ".join(some(one.cases[:1]) for one in (main, mains[0]) if one.cases is not None)
@@ -153,7 +162,8 @@ def doctor(
         shared_with = f"shares {many(shared, 'case')} with {mains[0].path}{named}"
         alone = [one for one in mains if _is_by_one(one)] if _is_by_one(main) and shared else []
         words = shlex.join(f"{one.path.stem}={one.path}" for one in alone)
-        fix = f" If each is by one annotator, name them: plausibly doctor {words}" if len(alone) > 1 else ""
+        fix = " To take them together, put all rows into one table." if shared and not alone else ""
+        fix = f" If each is by one annotator, name them: plausibly doctor {words}" if len(alone) > 1 else fix
         problems.append(f"{main.path} {shared_with}, and is looked at alone.{fix}")
         proposals += propose(Together(main))
     classifiers = named_by_file([one for one in files if one.role == "predictions"])
@@ -161,6 +171,32 @@ def doctor(
         proposals += of_posterior(posterior, classifiers)
     cautions = [f"{one.path}: {told}" for one in mains for told in _cautions(one)]
     return Checkup(tuple(files), tuple(cautions), tuple(problems), tuple(proposals))
+
+
+def _of_one_each(files: Iterable[Looked]) -> Looked | None:
+    """Take gold labels, or else files of labels by one rater each, for annotations where there are no others."""
+    gold = [one for one in files if one.role == "gold labels"]
+    raters = [one for one in files if one.role == "labels of one rater" and not one.of_tool]
+    others = [one for one in files if one.role in PREDICTING]
+    each = {GOLD: gold[0]} if gold and others else {one.path.stem: one for one in raters} if len(raters) > 1 else {}
+    if not each:
+        return None
+    found = {name: str(one.path) for name, one in each.items()}
+    main = look(Path(" ".join(f"{name}={file}" for name, file in found.items())), files=found)
+    return None if main.role != "annotations" else main
+
+
+def _one_annotator(one: Looked, main: Looked) -> Looked | None:
+    """Take a table of annotations by one annotator, of most of the cases that others annotated, for one rater's."""
+    read, labels = one.content, one.labels
+    alone = isinstance(read, Annotations) and labels is not None and not read.anonymous and len(read.annotators) == 1
+    if one is main or not alone or one.files or ending(one.path) not in TABLES or main.cases is None:
+        return None
+    if 2 * len(np.intersect1d(main.cases, read.cases)) < len(main.cases):
+        return None
+    who = str(read.annotators[0])
+    found = of_one_rater(Path(f"{one.path}:{who}"), labels.cases[labels.case].tolist(), labels.values.tolist(), {})
+    return replace(found, role="labels of one rater", column=who)
 
 
 def _names_annotator(text: str) -> bool:

@@ -19,6 +19,7 @@ from plausibly.base.errors import FileError, PlausiblyError, PlausiblyWarning, P
 from plausibly.base.names import many, some
 from plausibly.data.annotations import Scores, read_classes
 from plausibly.data.annotations.io.columns import is_number, is_number_type, list_of
+from plausibly.data.annotations.io.exports import SecondAnswers
 from plausibly.data.annotations.io.files import TABLES, ending, lines_of, naming, read_npy, read_text, suffix_of
 from plausibly.data.annotations.io.formats import FORMATS, OF_ANSWERS, TOOLS, format_of
 from plausibly.data.annotations.io.long_table import WHEN, is_of_scores
@@ -33,13 +34,14 @@ from plausibly.data.annotations.shown import ComparisonsError
 from plausibly.data.labels import Labels
 from plausibly.data.understood import understood
 
+CONDITION = "condition"
 POSTERIORS = (".nc", ".zarr")
 SUFFIXES = tuple(dict.fromkeys([*(one for known in FORMATS for one in known.suffixes), *MATRICES, *POSTERIORS]))
 _RISKS = {"0", "1", "2"}
 _PEOPLE = {*COLUMNS["annotator"], "annotation"}
 _CLUSTERS = ("patient", "subject", "cluster")  # how columns of clusters of cases begin
 _GOLD = ("gold", "truth", "true", "reference", "biopsy", "outcome", "expected")  # parts of names of files
-_MOST_GROUPS = 20
+_MOST_GROUPS, _MOST_CONDITIONS = 20, 4
 _ROLES = ("case", "annotator", "label", "score")  #: in the order in which options name their columns
 #: Words of names of columns that hint at what they are; in the order in which columns are looked for.
 _HINTS = {
@@ -254,7 +256,29 @@ def opened_as(source: Any, asked: Mapping[str, str], classes: np.ndarray | None)
     return open_any(source, roles, missing=missing, classes=classes, **rest)
 
 
+def _readings(path: Path, source: Source, condition: str) -> Looked | None:
+    """Take a table in which annotators read a case once under each of some conditions; None of any other."""
+    who, case = (find(role, source.names) for role in ("annotator", "case"))
+    if source.repeats is not None or source.path is None or None in (who, case) or ending(path) not in TABLES:
+        return None
+    texts = source.texts
+    known = {who, case, *(find(role, source.names) for role in ("label", "score"))}
+    for name in [condition] if condition else sorted(texts.keys() - known):
+        readings = [*zip(texts[case], texts[who], texts[name], strict=True)]
+        different, pairs = {*texts[name]}, {reading[:2] for reading in readings}
+        unlike = None not in different and 1 < len(different) <= _MOST_CONDITIONS
+        if not unlike or not len(pairs) < len({*readings}) == len(readings):
+            continue
+        labels = Labels.of(replace(source, repeats="readings"))
+        words = f"readings in {many(len(different), 'condition')} ({some(sorted(different), 9)}): {labels}"
+        taken = {one: what for one, what in _taken(source).items() if what in _ROLES} | {name: "condition"}
+        return Looked(path, "labels", words, taken, labels=labels, cases=labels.cases, conditions=name)
+    return None
+
+
 def _annotations(path: Path, source: Source) -> Looked:
+    if CONDITION in source.names and (readings := _readings(path, source, CONDITION)) is not None:
+        return readings
     try:
         labels = None if source.folder and source.parts is None else Labels.of(source)
     except PlausiblyError:
@@ -273,6 +297,8 @@ def _annotations(path: Path, source: Source) -> Looked:
     except PlausiblyError as error:
         if source.classes is not None:
             return _annotations(path, replace(source, classes=None))  # whose classes do not fit, which is told
+        if isinstance(error, SecondAnswers) and (readings := _readings(path, source, "")) is not None:
+            return readings
         if labels is None or not comparable(labels):
             raise
         why = str(error).removeprefix(f"{path}: ")

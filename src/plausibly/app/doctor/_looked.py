@@ -59,6 +59,8 @@ class Looked:
         Files by one annotator each, if these are several, which the path lists then.
     asked
         Options of reading by name, such as columns that only look like their role, which commands have to be told.
+    conditions
+        Column of the conditions under which readers read every case, as in a reader study.
     """
 
     path: Path
@@ -77,6 +79,7 @@ class Looked:
     column: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
     asked: Mapping[str, str] = field(default_factory=dict)
+    conditions: str | None = None
 
     @property
     def given(self) -> list[str]:

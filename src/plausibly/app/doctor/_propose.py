@@ -1,9 +1,11 @@
 """Commands for the questions that files answer together, with everything filled in."""
 
+import re
 import shlex
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -36,6 +38,8 @@ _AGREE = "Do the annotators agree?"
 _LABELS = "How good are the labels?"
 _JUDGE = "Can a model stand in for an annotator?"
 _CLOSE = "Is a model as close to the annotators as they are to each other?"
+_READERS = "Is a model as good as our readers, for other readers and other cases?"
+_CONDITIONS = "Do readers do better under one condition, for other readers and other cases?"
 _SETS = "Which classes must be listed to have the answer among them?"
 _MODELS = "Which aggregation model fits the annotations?"
 _CHAINS = "Did the chains converge?"
@@ -43,6 +47,8 @@ _PLAN = "Which cases should be annotated next, or read again?"
 _SYSTEMS = "Which system is best, as people would say?"
 _SYSTEM = "How good is the system, as people would say, and how wrong is the judge?"
 _POSITIVE = {"positive", "malignant", "cancer", "abnormal", "disease", "diseased", "yes", "true", "1", "present"}
+GOLD = "gold"  #: annotator of gold labels without any others
+_MODEL = re.compile(r"gpt|llama|claude|gemini|gemma|mistral|mixtral|qwen|deepseek|llm|bert|palm|model")
 _TABLE = "Write one question to a table, for all other commands."
 
 
@@ -69,7 +75,12 @@ class Together:
 def propose(together: Together) -> Iterator[Proposal]:
     """Yield a command for every question."""
     main, read = together.main, together.main.content
+    if {*main.files} == {GOLD}:
+        words = [*_base(together), *_evaluated(together, _predicted(together.classifiers)), "--truth", "annotator"]
+        yield _proposal(_GOLD, "evaluate", *words, "--out", "against-gold")
+        return
     if main.role == "labels":
+        yield from _of_readers(together)
         yield from _of_labels(together)
         return
     base, predicted = _base(together), _predicted(together.classifiers)
@@ -95,6 +106,7 @@ def propose(together: Together) -> Iterator[Proposal]:
         yield _proposal(
             _GOLD, "evaluate", *base, *gold, *predicted, *partly, *_positive(together), "--out", "against-gold"
         )
+    yield from _of_readers(together)
     yield from _of_labels(together)
     known = all(unnamed(one, main) is None for one in together.classifiers.values())  # which class numbers are of
     if whole and known and not scored and not extra and isinstance(read, Annotations):
@@ -182,6 +194,7 @@ def _probable(together: Together) -> bool:
 def _of_two(gold: Looked) -> list[str]:
     """Two gold labels, the positive one last, as far as words tell; others in alphabetical order."""
     names = sorted([] if gold.classes is None else gold.classes.tolist())
+    names = names[::-1] if len(names) == 2 and positive_of_two(names) == 0 else names
     return sorted(names, key=lambda name: name.casefold() in _POSITIVE)
 
 
@@ -227,9 +240,10 @@ def _of_labels(together: Together) -> Iterator[Proposal]:
     yield _proposal(_AGREE, "agreement", *main.given, *words)
     if distance == "nominal":
         yield _proposal(_LABELS, "reliability", *main.given)
-    if scored or main.role == "labels":
+    among = _models_among(main)
+    if (scored and not among) or main.role == "labels":
         return
-    models = {name: one for name, one in together.classifiers.items() if _reads(one, labels)}
+    models = {name: one for name, one in {**together.classifiers, **among}.items() if _reads(one, labels)}
     compared = labels.cases[np.diff(labels.start) > 1]
     partly = [one for one in models.values() if len(np.setdiff1d(compared, all_predicted(labels, {"": one.path})))]
     if not models or len(labels.annotators) < 2:
@@ -241,8 +255,39 @@ def _of_labels(together: Together) -> Iterator[Proposal]:
     gold += ["--extra", "ignore"] if extra else []
     gold += ["--unpredicted", "leave-out"] if partly else []
     yield _proposal(_JUDGE, "judge", *words, *gold, "--out", "judgement")
-    if not extra and not partly:
+    if not extra and not partly and not (scored and together.classifiers):
         yield _proposal(_CLOSE, "discrepancy", *words)
+
+
+def _of_readers(together: Together) -> Iterator[Proposal]:
+    """Yield the command that compares a model with readers, or readers under two conditions."""
+    main, gold, labels = together.main, together.gold, together.main.labels
+    if labels is None or gold is None or len(_of_two(gold)) != 2 or labels.numbered or len(labels.annotators) < 2:
+        return
+    models = {name: one for name, one in together.classifiers.items() if _reads(one, labels, "score")}
+    if not models and main.conditions is None:
+        return
+    decided = not labels.is_numeric or len(np.unique(labels.values)) == 2
+    if not labels.is_numeric and len({*map(str, labels.values.tolist())}) > 2:
+        return
+    words = [*main.given, *([] if main.conditions in (None, "condition") else ["--conditions", str(main.conditions)])]
+    words += [*_predicted(models), "--gold", str(gold.path)]
+    words += [] if all(map(is_number, _of_two(gold))) else ["--positive", _of_two(gold)[1]]
+    scored = any(isinstance(one.content, Matrix) for one in models.values())
+    words += ["--metric", "sensitivity"] if decided and not scored else []
+    yield _proposal(_READERS if models else _CONDITIONS, "readers", *words, "--out", "readers")
+
+
+def _models_among(main: Looked) -> dict[str, Looked]:
+    """Annotators of a table who are called as language models are, beside two or more who are not."""
+    labels = main.labels
+    if labels is None or main.files or main.asked or labels.numbered or ending(main.path) not in TABLES:
+        return {}
+    named = [str(one) for one in labels.annotators if _MODEL.search(str(one).lower()) is not None]
+    if len(labels.annotators) - len(named) < 2:
+        return {}
+    columns = {name: Path(f"{main.path}:{name}") for name in named}
+    return {name: replace(main, path=path, role="labels of one rater") for name, path in columns.items()}
 
 
 def _distance(labels: Labels, *, scored: bool) -> str:
@@ -254,15 +299,16 @@ def _distance(labels: Labels, *, scored: bool) -> str:
     return kind if kind in BY_TYPE and kind != "categories" else "nominal"
 
 
-def _reads(one: Looked, labels: Labels) -> bool:
-    """Whether a file has a label for some cases, of the annotators' type."""
-    if one.role != "labels of one rater":
+def _reads(one: Looked, labels: Labels, column: str = "label") -> bool:
+    """Whether a file has a label for some cases, of the annotators' type, or a score."""
+    if one.role != "labels of one rater" and column == "label":
         return False
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PlausiblyWarning)
-            kept = all_predicted(labels, {"": one.path})
-            read_models({"m": one.path}, labels.of_cases(kept), np.ones(len(kept), bool), extra="ignore")
+            kept = all_predicted(labels, {"": one.path}) if column == "label" else labels.cases
+            needed = np.full(len(kept), column == "label")
+            read_models({"m": one.path}, labels.of_cases(kept), needed, column, extra="ignore")
     except PlausiblyError:
         return False
     return len(kept) > 0

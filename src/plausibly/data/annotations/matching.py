@@ -11,7 +11,7 @@ from jaxtyping import Int
 
 from plausibly.base.errors import ArgumentError, PlausiblyError, PredictionError
 from plausibly.base.names import same_names, some, unknown_class
-from plausibly.data.annotations.io.spellings import in_two_codes
+from plausibly.data.annotations.io.spellings import in_one_code, in_two_codes
 
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec"
 
@@ -79,7 +79,7 @@ def check_spelled(names: Iterable[Any], known: Iterable[Any], what: str, fix: st
     ------
     PredictionError
         If a name differs from another only in what readers overlook, or says the same in another code, such as 1 for
-        yes; or if no name is that of a class.
+        yes; or if no name is that of a class, unless there is one name on either side, and both may be of one code.
 
     Examples
     --------
@@ -91,7 +91,8 @@ def check_spelled(names: Iterable[Any], known: Iterable[Any], what: str, fix: st
         if second not in known:
             how = "which differs only in capitals, blanks, punctuation or leading zeros"
             raise PredictionError(f"{what} have {second!r} beside {first!r}, {how}; {alike}")
-    if known and names and not {*names} & {*known}:
+    unlike = len(names) > 1 or len(known) > 1 or not in_one_code([*names, *known])
+    if known and names and not {*names} & {*known} and unlike:
         raise PredictionError(f"{what} are {some(names)}, and classes are called {some(known)}; {alike}{fix}")
     if (two := in_two_codes([*known, *names])) and not in_two_codes(known):
         raise PredictionError(f"{what} have {two[0]!r} beside {two[1]!r}, which may mean the same; {alike}")

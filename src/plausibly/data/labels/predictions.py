@@ -91,6 +91,25 @@ def _read(source: Any, labels: Labels, needed: np.ndarray, column: str, extra: s
     return Predictions(case, values)
 
 
+def beside_models(labels: Labels, predictions: Any) -> Labels:
+    """Leave out annotators who are a model, by its name and all its answers, so that it meets others; warn of it."""
+    models = predictions if isinstance(predictions, Mapping) else {}
+    named = [name for name in models if name in labels.annotators and _says(labels, str(name), models[name])]
+    if not named:
+        return labels
+    words = f"{some(named, 9)} {'is' if len(named) == 1 else 'are'} among the annotators, and compared with the others"
+    warnings.warn(words, PlausiblyWarning, stacklevel=3)
+    return labels.select(~np.isin(labels.annotators[labels.annotator], named)).of_cases(labels.cases)
+
+
+def _says(labels: Labels, annotator: str, source: Any) -> bool:
+    """Whether predictions are what an annotator says."""
+    own = np.flatnonzero(labels.annotators[labels.annotator] == annotator)
+    said = read_models({annotator: source}, labels, np.zeros(len(labels.cases), bool), extra="ignore")[annotator]
+    same = np.array_equal(said.case, labels.case[own])
+    return same and bool(np.all([a == b for a, b in zip(said.values, labels.values[own], strict=True)]))
+
+
 def all_predicted(labels: Labels, predictions: Mapping[str, Any]) -> np.ndarray:
     """Names of the cases that all models have a label for."""
 

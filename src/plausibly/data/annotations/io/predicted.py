@@ -25,11 +25,11 @@ from plausibly.base.errors import FileError, PredictionError, show, suggest
 from plausibly.base.names import some
 from plausibly.data.annotations.io.answers import is_list, to_name, whole
 from plausibly.data.annotations.io.class_columns import POSITIVE, names_class
-from plausibly.data.annotations.io.columns import is_number, list_of
+from plausibly.data.annotations.io.columns import is_number, list_of, taken
 from plausibly.data.annotations.io.files import TABLES, WORKBOOK, ending, read_npy
 from plausibly.data.annotations.io.formats import ARCHIVE, TOOLS, format_of
 from plausibly.data.annotations.io.matrix import Matrix, column_of_cases, read_matrix
-from plausibly.data.annotations.io.source import JSON, open_source
+from plausibly.data.annotations.io.source import JSON, open_source, texts_of
 from plausibly.data.annotations.io.spellings import CASE, PREDICTED, find, success_in
 from plausibly.data.annotations.io.table_files import header_of, read_columns
 from plausibly.data.annotations.io.verdicts import answers_of_one
@@ -177,7 +177,8 @@ def predicted_labels(source: Any, known: Collection[str]) -> dict[str, list[Any]
 def _column_of_file(source: Any, texts: str, numbers: str | None, classes: Collection[str] = ()) -> pd.DataFrame | None:
     """Read ``FILE:COLUMN``, one column of a table with one for each model; None of anything else.
 
-    A column of a workbook is ``FILE:SHEET:COLUMN``, or ``FILE:COLUMN`` if only one sheet has content.
+    A column of a workbook is ``FILE:SHEET:COLUMN``, or ``FILE:COLUMN`` if only one sheet has content. In a long table,
+    ``FILE:NAME`` is what the annotator of that name says.
 
     The frame has the names of the cases as ``case``, if there are any, and the column as `texts` if some cells are no
     numbers, or all are names of classes, and else as `numbers`, by default under its own name. A case whose cell is
@@ -194,10 +195,16 @@ def _column_of_file(source: Any, texts: str, numbers: str | None, classes: Colle
             return None
         path, column = Path(f"{path}:{parts[0]}"), parts[1]
     names = header_of(path)
-    if column not in names:
+    who, said = find("annotator", names), find("label", names) or find("score", names)
+    of_annotator = column not in names and None not in (who, said) and column in texts_of(read_columns(path)[who])
+    if column not in names and not of_annotator:
         raise FileError(f"there is no such column; {suggest(column, names, f'choose from {some(names, 9)}')}")
     case = find("case", [name for name in names if name != column], {"case": CASE})
-    read = read_columns(path, [name for name in (case, column) if name is not None])
+    read = read_columns(path, [name for name in (case, who, said, column) if name is not None])
+    if of_annotator:
+        own = np.flatnonzero(texts_of(read[who]) == column)
+        read, column = {name: taken(cells, own) for name, cells in read.items() if len(cells)}, said
+        case = find("case", [name for name in names if name not in (who, said)])
     frame = pd.DataFrame({"case": list_of(read[case])} if case is not None else {})
     cells = [None if cell is None or not str(cell).strip() else cell for cell in list_of(read[column])]
     if case is not None:

@@ -138,6 +138,22 @@ def in_two_codes(names: Iterable[str]) -> tuple[str, str] | None:
     return (there[0], there[1]) if len(there) > 1 else None
 
 
+def in_one_code(names: Iterable[str]) -> bool:
+    """Whether names may be of one code: all numbers, all letters, or all words, which do not stand for other answers.
+
+    Examples
+    --------
+    >>> in_one_code(["no", "yes"]), in_one_code(["benign", "malignant"]), in_one_code(["no", "positive"])
+    (True, True, False)
+    >>> in_one_code(["no", "1"]), in_one_code(["benign", "M"])
+    (False, False)
+    """
+    plain = [str(name).strip().lower() for name in names]
+    forms = {"number" if re.fullmatch(r"[-+\d.]+", name) else len(name) == 1 for name in plain}
+    known = [{code for code in SUCCESSES.items() if name in code} for name in plain]
+    return len(forms) == 1 and (not all(known) or bool(set.intersection(*known)))
+
+
 def positive_of_two(classes: Sequence[str] | np.ndarray) -> int:
     """Return which of two classes is positive unless one is named.
 
