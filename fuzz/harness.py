@@ -278,6 +278,18 @@ PHOENIX = [
     {"span_id": "p", "name": "good", "annotator_kind": kind, "label": said, "score": 1.0, "identifier": who}
     for kind, said, who in (("HUMAN", "a", "u"), ("LLM", "b", ""))
 ]
+LANGSMITH = [
+    {
+        "id": number,
+        "run_id": "p",
+        "key": "good",
+        "score": number,
+        "value": None,
+        "user_id": who,
+        "feedback_source": None,
+    }
+    for number, who in enumerate("uv")
+]
 RATED = [one | {"dataType": "NUMERIC", "value": 0.5, "stringValue": None} for one in LANGFUSE]
 
 
@@ -333,6 +345,7 @@ SEEDS: dict[str, list[Any]] = {
     "mlflow": [MLFLOW],
     "langfuse": [LANGFUSE, RATED],
     "phoenix": [PHOENIX],
+    "langsmith": [LANGSMITH],
     "chaos-nli": [[{"uid": "p", "label_counter": {"e": 3, "n": 1}, "old_label": "e"}]],
     "nested-counts": [{"p": {"corn": 2, "wart": 1}, "q": {"wart": 3}}],
     "alt-test": [{who: {f"{case}": "ab"[case % 2] for case in range(20)} for who in ("ann", "bob")}],

@@ -2,6 +2,7 @@
 
 import json
 
+import pandas as pd
 import pytest
 
 import plausibly as pb
@@ -38,6 +39,10 @@ def saved(folder, name, content):
         ("a.json", [{"id": 1, "expert_annotations": [], "turker_annotations": []}], {}, "SummEval"),
         ("a.json", [{"generator_1": "a", "generator_2": "b", "preference": 1}], {}, "plausibly systems"),
         ("annotations.xml", "<annotations/>", {}, "ann=ann.csv bob=bob.csv"),
+        ("a.json", {"version": "5.0.1", "shapes": [], "imagePath": "a.jpg"}, {}, "LabelMe"),
+        ("a.csv", "ID,RATER,DIAG\n1,1,1\n1,2,2\n2,1,1\n", {}, "'RATER' the annotators, .* which of 'DIAG' is it"),
+        ("a.csv", "record_id,reader,f___1,f___2\n1,1,1,0\n1,2,0,1\n", {}, "of a column for each class, name one"),
+        ("a.csv", "case,Readers,,\n,ann,bob,cy\np,x,y,x\n", {}, "2 cells without a name, as where cells are merged"),
     ],
 )
 def test_what_cannot_be_read_says_what_to_give(tmp_path, name, content, options, words):
@@ -45,6 +50,30 @@ def test_what_cannot_be_read_says_what_to_give(tmp_path, name, content, options,
     for read in (pb.read_annotations, Labels.of):
         with pytest.raises(PlausiblyError, match=words):
             read(path, **options)
+
+
+def test_objects_in_images_are_for_agreement(tmp_path):
+    path = saved(tmp_path, "a.json", {"images": [], "annotations": [], "categories": []})
+    with pytest.raises(PlausiblyError, match=r"COCO.*--kind boxes"):
+        pb.read(path)
+
+
+@pytest.mark.parametrize("form", ["responses of users", "feedback", "table of feedback"])
+def test_exports_that_were_read_by_the_wrong_column_or_not(tmp_path, form):
+    said = {("p", "ann"): 1, ("p", "bob"): 0, ("q", "ann"): 1, ("q", "bob"): 1}
+    if form == "responses of users":
+        replies = {case: [{"user_id": who, "values": {"ok": {"value": str(value)}}, "status": "submitted"}
+                          for (of, who), value in said.items() if of == case] for case in "pq"}  # fmt: skip
+        path = saved(tmp_path, "a.json", [{"id": case, "fields": {}, "responses": replies[case]} for case in "pq"])
+    else:
+        rows = [{"id": f"f{n}", "run_id": case, "key": "ok", "score": value, "value": None, "user_id": who}
+                for n, ((case, who), value) in enumerate(said.items())]  # fmt: skip
+        path = saved(tmp_path, "a.json", rows)
+        if form != "feedback":
+            pd.DataFrame(rows).to_csv(path := tmp_path / "a.csv", index=False)
+    read = pb.read(path)
+    found = {(case, who): int(ranking[0][0]) for case in "pq" for who, ranking in read.rankings(case).items()}
+    assert found == said
 
 
 @pytest.mark.filterwarnings("ignore::plausibly.errors.PlausiblyWarning")

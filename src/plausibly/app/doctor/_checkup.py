@@ -162,7 +162,8 @@ def doctor(
         shared_with = f"shares {many(shared, 'case')} with {mains[0].path}{named}"
         alone = [one for one in mains if _is_by_one(one)] if _is_by_one(main) and shared else []
         words = shlex.join(f"{one.path.stem}={one.path}" for one in alone)
-        fix = " To take them together, put all rows into one table." if shared and not alone else ""
+        alike = shared and not alone and type(main.content) is type(mains[0].content)
+        fix = " To take them together, put all rows into one table." if alike else ""
         fix = f" If each is by one annotator, name them: plausibly doctor {words}" if len(alone) > 1 else fix
         problems.append(f"{main.path} {shared_with}, and is looked at alone.{fix}")
         proposals += propose(Together(main))

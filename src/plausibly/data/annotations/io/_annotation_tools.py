@@ -110,11 +110,20 @@ def _question(records: Sequence[Any], question: str | None) -> str:
             continue
         if isinstance(record.get("responses"), Mapping):
             names |= dict.fromkeys(map(str, record["responses"]))
+        for values in _values_of(record.get("responses")):
+            names |= dict.fromkeys(map(str, values))
         names |= {str(name).removesuffix(_END): None for name in record if _is_question(str(name), record)}
         names |= dict.fromkeys({"annotation"} & {*record}) if {*record} >= _ONE else {}
     if not names:
         raise AnnotationError("no record has a response; export finished records")
     return choose(list(names), question, "question")
+
+
+def _values_of(responses: Any) -> list[Mapping]:
+    """Answers to all questions by each user, in a list."""
+    listed = responses if is_list(responses) else []
+    found = [one.get("values") if isinstance(one, Mapping) else None for one in listed]
+    return [values if isinstance(values, Mapping) else {} for values in found]
 
 
 def _responses(record: Mapping, question: str, case: str) -> Iterable[tuple[str | None, Any, Any]]:
@@ -146,6 +155,10 @@ def _responses(record: Mapping, question: str, case: str) -> Iterable[tuple[str 
     responses = parsed(record.get("responses"))
     if responses is None:
         return
+    if is_list(responses):  # of users, with their answers to all questions
+        said = zip(responses, _values_of(responses), strict=True)
+        replies = [{**one, **values[question]} for one, values in said if isinstance(values.get(question), Mapping)]
+        responses = {question: replies}
     if not isinstance(responses, Mapping):
         raise AnnotationError(
             f"record {case!r}: the responses are {show(responses)}; write a mapping from question to a list"

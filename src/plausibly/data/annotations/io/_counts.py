@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from plausibly.data.annotations._container import Annotations
     from plausibly.data.annotations.io.source import Source
 
+_NO_LABEL = (
+    "{case!r} names the cases and {who!r} the annotators, but no column is called label; say which of {rest} is it "
+    "with label= (--label), or, of grades, with score= (--score); of a column for each class, name one at a time"
+)
 _LOOKED_AT = 100  # cells of a column
 _OF_CASES = ("age", "year", "sex", "weight", "height")  #: what columns of cases are called
 _ROWS = 8  # with one sum, of which grades hardly ever are
@@ -81,6 +85,7 @@ def read_counts(source: "Source") -> Rows:
     case = find("case", source.names)
     if source.names:
         _refuse_texts(source, case)
+        _refuse_long(source)
     if source.path is None or source.roles or case not in (None, *CASE):
         cells = {"case" if name == case else name: column for name, column in source.cells.items()}
         matrix = matrix_of(pa.table(cells), AnnotationError, source.classes)
@@ -113,6 +118,18 @@ def read_counts(source: "Source") -> Rows:
     return parse_counts(matrix, source.classes, None)
 
 
+def _refuse_long(source: "Source") -> None:
+    """Refuse a table with several rows of a case, and a column that names annotators, whose labels are not known."""
+    names = list(map(str, source.names))
+    case, who = find("case", names, {"case": CASE}) or find("case", names), find("annotator", names)
+    if source.layout is not None or source.classes is not None or None in (case, who):
+        return
+    cases = source.texts[case].tolist()
+    rest = some([one for one in names if one not in (case, who)], 9)
+    if rest and len({*cases}) < len(cases):
+        raise AnnotationError(_NO_LABEL.format(case=case, who=who, rest=rest))
+
+
 def _refuse_texts(source: "Source", case: str | None) -> None:
     """Refuse a table with a column that holds no number at all: no layout fits it."""
     first = next(read_batches(source.path), {}) if source.path is not None else source.cells
@@ -123,10 +140,7 @@ def _refuse_texts(source: "Source", case: str | None) -> None:
             case, who = case or find("case", names, {"case": CASE}), find("annotator", names)
             rest = some([one for one in names if one not in (name, case, who)], 9)
             if case is not None and who is not None:
-                raise AnnotationError(
-                    f"{case!r} names the cases and {who!r} the annotators, but no column is called label; say which of "
-                    f"{rest} is it with label= (--label); of a column for each class, name one at a time"
-                )
+                raise AnnotationError(_NO_LABEL.format(case=case, who=who, rest=rest))
             if {one.strip().lower() for one in names} & SURVEY:
                 raise AnnotationError(
                     'this looks like a survey, with a row for each person: say layout="raters-in-rows" (--layout '

@@ -1,14 +1,14 @@
-"""What raters say of traced outputs: assessments of MLflow, scores of Langfuse, annotations of Phoenix.
+"""What raters say of traced outputs: in MLflow, Langfuse, Phoenix and LangSmith.
 
 MLflow 3: traces as JSON (a list of ``Trace.to_dict()``, or the records of ``search_traces``), whose ``assessments`` are
 feedback or expectations. Langfuse 2 and 3: scores, as the API answers (``{"data": […]}``), or the export of its table
 as JSON or CSV. Phoenix 9 and later: span annotations, as the API answers, as a list, or as the table that
-``get_span_annotations_dataframe`` makes.
+``get_span_annotations_dataframe`` makes. LangSmith: feedback, as ``list_feedback`` yields it, or as a table.
 
-A trace, or a span or observation within one, is a case. The name of an assessment, score or annotation is the question.
-The rater is who is named there (MLflow's ``source_id``, Langfuse's ``authorUserId``, Phoenix's ``identifier`` or
-``user_id``), else the kind of source, such as HUMAN or EVAL. Text counts before numbers. A field of the record, a tag
-or metadata may say which system produced an output.
+A trace, or a span or observation within one, is a case. The name of an assessment, score or annotation, and the key of
+feedback, is the question. The rater is who is named there (MLflow's ``source_id``, Langfuse's ``authorUserId``,
+Phoenix's ``identifier`` or ``user_id``, LangSmith's ``user_id``), else the kind of source, such as HUMAN or EVAL. Text
+counts before numbers. A field of the record, a tag or metadata may say which system produced an output.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -110,6 +110,25 @@ def phoenix_verdicts(source: "Source") -> Iterator[Verdict]:
         value = _number(said["score"]) if is_nothing(said["label"]) else said["label"]
         person = record.get("annotator_kind") == "HUMAN"
         yield Verdict(question, case, rater, value, person=person, output=Output(fields=_about(record)))
+
+
+def is_langsmith(source: "Source") -> bool:
+    """Whether this is feedback of LangSmith."""
+    return {"run_id", "key", "score"} <= _fields(source)
+
+
+def langsmith_verdicts(source: "Source") -> Iterator[Verdict]:
+    """Yield feedback: the value, or else the score."""
+    for number, record in enumerate(_rows(source), 1):
+        where = f"feedback {number}"
+        by = record_of(parsed(record.get("feedback_source")) or {}, f"{where}: the feedback_source")
+        rater = first_name(record, ("user_id",), where) or _named(
+            by or {"type": "feedback"}, ("user_id", "type"), where
+        )
+        value = _number(record.get("score")) if is_nothing(record.get("value")) else record["value"]
+        question, case = _named(record, ("key",), where), _named(record, ("run_id",), where)
+        output = Output(fields=_about(record))
+        yield Verdict(question, case, rater, value, person=by.get("type") == "app", output=output)
 
 
 def _records(source: "Source", within: str = "data") -> Sequence[Any]:

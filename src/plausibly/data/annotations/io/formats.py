@@ -4,7 +4,7 @@ A source has the first format of the table whose suffix it has and that recognis
 case return :class:`Answers`, those of tables that are long already the source, and all others :class:`Rows`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
@@ -49,9 +49,11 @@ from plausibly.data.annotations.io._shared_tables import (
 from plausibly.data.annotations.io._toloka import is_toloka, toloka_answers
 from plausibly.data.annotations.io._traces import (
     is_langfuse,
+    is_langsmith,
     is_mlflow,
     is_phoenix,
     langfuse_verdicts,
+    langsmith_verdicts,
     mlflow_verdicts,
     phoenix_verdicts,
 )
@@ -132,6 +134,7 @@ TOOLS = (
     _of_tool("lm-eval", JSON, "samples of lm-evaluation-harness (0.4)", _of_records(is_lm_eval), lm_eval_verdicts),
     _of_tool("mlflow", JSON, "traces of MLflow (3) with assessments", is_mlflow, mlflow_verdicts),
     _of_tool("langfuse", (*JSON, *TABLES), "scores of Langfuse (2, 3)", is_langfuse, langfuse_verdicts),
+    _of_tool("langsmith", (*JSON, *TABLES), "feedback of LangSmith", is_langsmith, langsmith_verdicts),
     _of_tool("phoenix", (*JSON, *TABLES), "span annotations of Phoenix (9)", is_phoenix, phoenix_verdicts),
 )
 #: Formats that are taken apart into answers.
@@ -336,6 +339,11 @@ UNREAD = {
     "(data_row.global_key), the annotator (label_details.created_by) and the label (the name of the answer)",
     ("spec", "final_report"): "this is a log of OpenAI's evals, with the marks of one system and no annotators: for "
     "plausibly systems, write a table with the columns system, case (sample_id), rater and outcome (data.correct)",
+    ("shapes", "imagePath"): "this is LabelMe's file of one image, which is not read here: write the boxes of each "
+    "annotator as {image: [[left, top, right, bottom], …]}, and give ann=ann.json bob=bob.json to plausibly agreement "
+    "--kind boxes",
+    ("images", "annotations", "categories"): "these are objects in images (COCO), which plausibly agreement compares: "
+    "give a file for each annotator, ann=ann.json bob=bob.json --kind boxes (pb.agreement.read_labels)",
     ("expert_annotations", "turker_annotations"): "these are SummEval's, with several numbers by each annotator: write "
     "a table of one of them, with a case (id and model_id), an annotator and a score",
     ("generator_1", "generator_2"): "these are comparisons of two systems: for plausibly systems, write a table with "
@@ -345,8 +353,9 @@ UNREAD = {
 
 def taken_apart(source: Source, formats: Sequence[Format]) -> Rows | Answers | Source | None:
     """Read a source by the reader of its format."""
+    names = {*map(str, source.content)} if isinstance(source.content, Mapping) else {*source.names}
     for fields, told in UNREAD.items():
-        if {*fields} <= {*source.names} and not source.roles:
+        if {*fields} <= names and not source.roles:
             raise AnnotationError(told)
     known = format_of(source, formats)
     if known is not None and source.control is not None and not known.controls:

@@ -238,7 +238,8 @@ def _match(
         elif indices:
             raise AnnotationError(
                 f"the column 'class' holds indices such as {names[0]}, which have no names yet; "
-                "pass classes= (--classes), the names, that of index 0 first (in a file one per line)"
+                "pass classes= (--classes), the names, that of index 0 first (in a file one per line), or, if they are "
+                "grades, name their column with score= (--score)"
             )
         classes = to_names(np.sort(names), "class")
         return classes, np.searchsorted(classes, names)

@@ -57,8 +57,8 @@ def read_annotations(
         ``.jsonl``: also an export of Argilla (which may be ``.json``, too), Prodigy or doccano, or the records of a
         long table. If doccano exported a folder with one file per annotator, pass the folder.
         ``.json``, ``.jsonl``, ``.csv``, ``.eval``: what raters say of the outputs of language models, as Inspect AI,
-        promptfoo, DeepEval, lm-evaluation-harness, MLflow, Langfuse and Phoenix export it. Numbers other than 0 and 1
-        are scores.
+        promptfoo, DeepEval, lm-evaluation-harness, MLflow, Langfuse, LangSmith and Phoenix export it. Numbers other
+        than 0 and 1 are scores.
         ``.csv``, ``.tsv``, ``.parquet``: scores (:meth:`Annotations.from_scores`) if a column is named ``score`` and
         none holds classes; otherwise a long table (:meth:`Annotations.from_table`) if a column is named ``annotator``,
         ``worker``, ``class``, ``label``, ``rank`` or ``confidence``, or if case, annotator and class have other names

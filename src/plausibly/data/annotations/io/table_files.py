@@ -249,6 +249,11 @@ def _raw_header(path: Path) -> list[str]:
 def refuse_repeats(names: list[str], error: type[PlausiblyError] = AnnotationError) -> list[str]:
     """Refuse two columns of one name."""
     if again := repeated(names):
+        if not again[0].strip():
+            raise error(
+                f"the header has {again[1]} cells without a name, as where cells are merged; write one row of names, "
+                "one for each column"
+            )
         raise error(f"the header names the column {again[0]!r} {again[1]} times; keep one")
     return names
 
