@@ -22,7 +22,7 @@ LIMITS: dict[str, dict[str, int]] = {
     "lines of code": {
         "aggregation": 5930,  # answers of a user's own program: checked, scored, replicated; width of intervals
         "agreement": 8690,  # reader studies; a sentence for each note; 0 and 1 that may mean either
-        "app": 13401,  # a page for each result; folders as input; doctor: readers, judge; stale files set aside
+        "app": 13400,  # a page for each result; folders as input; doctor: readers, judge; stale files set aside
         "base": 2210,  # programs that the next process finds without tracing them; width of intervals
         "data": 15394,  # one reader with roles and layouts; an annotator as predictions; exports of outsiders
         "decisions": 3896,  # what is said of sets without the prior

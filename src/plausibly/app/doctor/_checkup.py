@@ -191,9 +191,8 @@ def _one_annotator(one: Looked, main: Looked) -> Looked | None:
     """Take a table of annotations by one annotator, of most of the cases that others annotated, for one rater's."""
     read, labels = one.content, one.labels
     alone = isinstance(read, Annotations) and labels is not None and not read.anonymous and len(read.annotators) == 1
-    if one is main or not alone or one.files or ending(one.path) not in TABLES or main.cases is None:
-        return None
-    if 2 * len(np.intersect1d(main.cases, read.cases)) < len(main.cases):
+    alone = alone and not one.files and ending(one.path) in TABLES and main.cases is not None and one is not main
+    if not alone or 2 * len(np.intersect1d(main.cases, read.cases)) < len(main.cases):
         return None
     who = str(read.annotators[0])
     found = of_one_rater(Path(f"{one.path}:{who}"), labels.cases[labels.case].tolist(), labels.values.tolist(), {})

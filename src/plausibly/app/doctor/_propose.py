@@ -265,10 +265,8 @@ def _of_readers(together: Together) -> Iterator[Proposal]:
     if labels is None or gold is None or len(_of_two(gold)) != 2 or labels.numbered or len(labels.annotators) < 2:
         return
     models = {name: one for name, one in together.classifiers.items() if _reads(one, labels, "score")}
-    if not models and main.conditions is None:
-        return
-    decided = not labels.is_numeric or len(np.unique(labels.values)) == 2
-    if not labels.is_numeric and len({*map(str, labels.values.tolist())}) > 2:
+    decided = len({*map(str, labels.values.tolist())}) <= 2
+    if (not models and main.conditions is None) or not (decided or labels.is_numeric):
         return
     words = [*main.given, *([] if main.conditions in (None, "condition") else ["--conditions", str(main.conditions)])]
     words += [*_predicted(models), "--gold", str(gold.path)]
@@ -286,8 +284,7 @@ def _models_among(main: Looked) -> dict[str, Looked]:
     named = [str(one) for one in labels.annotators if _MODEL.search(str(one).lower()) is not None]
     if len(labels.annotators) - len(named) < 2:
         return {}
-    columns = {name: Path(f"{main.path}:{name}") for name in named}
-    return {name: replace(main, path=path, role="labels of one rater") for name, path in columns.items()}
+    return {name: replace(main, path=Path(f"{main.path}:{name}"), role="labels of one rater") for name in named}
 
 
 def _distance(labels: Labels, *, scored: bool) -> str:
