@@ -4,6 +4,8 @@ A sampler makes all of its moves by the methods of :class:`Moves`: a draw from a
 a slice, which leaves it unchanged. The parameters, or the function, that a variable is drawn by are those of the log
 density that is declared. So a test that compares log densities with that of the program tests what runs
 (``tests/test_inference/test_conditionals.py``).
+
+Functions within moves are annotated without shapes, which would be made anew in every sweep, a tenth of its time.
 """
 
 from collections.abc import Callable, Mapping
@@ -68,7 +70,7 @@ class Moves(np.random.Generator):
         if first is not None:
             drawn = np.where((np.diagonal(drawn) >= drawn.max(1))[:, None], drawn, first)
 
-        def log_density(x: Float[np.ndarray, "*row k"]) -> Float[np.ndarray, "*row"]:
+        def log_density(x: np.ndarray) -> np.ndarray:
             return xlogy(np.subtract(shape, 1), np.where(np.asarray(shape) > 0, x, 1)).sum(-1)
 
         return self.declared(what, drawn, log_density)
@@ -104,7 +106,7 @@ class Moves(np.random.Generator):
         """Draw a class of each row."""
         drawn = categorical(weights, self)
 
-        def log_density(x: Int[np.ndarray, " row"]) -> Float[np.ndarray, " row"]:
+        def log_density(x: np.ndarray) -> np.ndarray:
             with np.errstate(divide="ignore"):
                 return np.log(np.take_along_axis(weights, x[None], 0)[0])
 

@@ -147,7 +147,7 @@ class _State:
         of_case = np.where(self.single, self.case_spread**2, 0)
         (lower, upper), n, z = (end - self._of_group for end in self.bounds), len(self.count), self.z
 
-        def log_density(sd: Float[np.ndarray, " rating"]) -> Float[np.ndarray, " rating"]:
+        def log_density(sd: np.ndarray) -> np.ndarray:
             if rated.unit is not None:
                 return -np.log(sd) - ((z - mean) / sd) ** 2 / 2
             low, high = (lower - mean) / sd, (upper - mean) / sd
@@ -155,7 +155,7 @@ class _State:
             share = ndtr(np.where(flip, -low, high)) - ndtr(np.where(flip, -high, low))
             return np.log(np.maximum(share, 1e-300))
 
-        def of_ratings(log: Float[np.ndarray, " rater"]) -> Float[np.ndarray, " rater"]:
+        def of_ratings(log: np.ndarray) -> np.ndarray:
             sd = np.sqrt(np.exp(2 * log)[rated.rater] + of_case)
             of_all = np.bincount(rated.rater, log_density(sd), minlength=n)
             return of_all - ((log - self.typical) / self.variation) ** 2 / 2 - np.exp(-2 * log) * rated.rounding**2 / 2
@@ -214,7 +214,7 @@ class _State:
         n_alone = np.bincount(rated.rater[alone], minlength=len(x))
         of_alone = np.bincount(rated.rater[alone], error[alone] ** 2, minlength=len(x))
 
-        def marginal(variance: float, log: Float[np.ndarray, " rater"]) -> float:
+        def marginal(variance: float, log: np.ndarray) -> float:
             precision = np.exp(-2 * log)
             one = 1 + variance * precision
             both, of_ratios = of_alone @ (precision**2 / one), n_alone @ np.log(one)
@@ -223,7 +223,7 @@ class _State:
                 both, of_ratios = both + ((errors @ precision) ** 2 / ratio).sum(), of_ratios + np.log(ratio).sum()
             return -(self.count @ log) - (of_ratios + squares @ precision - variance * both) / 2
 
-        def of_spreads(log: Float[np.ndarray, " rater"], variation: float) -> float:  # their mean is integrated out
+        def of_spreads(log: np.ndarray, variation: float) -> float:  # their mean is integrated out
             mean, of_mean = log.mean(), SPREAD_SD**2 + variation**2 / len(log)
             around = ((log - mean) ** 2).sum() / variation**2 + (mean - SPREAD) ** 2 / of_mean
             return -around / 2 - (len(log) - 1) * np.log(variation) - np.log(of_mean) / 2
@@ -247,7 +247,7 @@ class _State:
                 - 2 * log.sum()
             )
 
-        def to(at: float, log: Float[np.ndarray, " rater"]) -> Values:
+        def to(at: float, log: np.ndarray) -> Values:
             return {"case_spread": np.exp(at), "log_spread": log}
 
         at = self._slice(
@@ -257,7 +257,7 @@ class _State:
         )
         sums = np.exp(2 * at) + np.exp(2 * x)
 
-        def rest(at: float) -> Float[np.ndarray, " rater"]:
+        def rest(at: float) -> np.ndarray:
             return np.log(sums - np.exp(2 * at)) / 2
 
         for _ in range(self._exchanges):
@@ -349,14 +349,14 @@ class _State:
             noise = self.random.standard_normal(size) / np.sqrt(diagonal)
             found = np.append(found, (of_largest - found @ cross) / diagonal + noise)
 
-        def log_density(x: Float[np.ndarray, " effect"]) -> float:
+        def log_density(x: np.ndarray) -> float:
             of_first = -((root.T @ x[: first[-1]] - centre) ** 2).sum() / 2
             if self.largest is None:
                 return of_first
             error = x[first[-1] :] - (of_largest - x[: first[-1]] @ cross) / diagonal
             return of_first - (diagonal * error**2).sum() / 2
 
-        def to(x: Float[np.ndarray, " effect"]) -> Values:
+        def to(x: np.ndarray) -> Values:
             parts = {"location": x[0], "severity": x[1 : 1 + n], "coefficients": x[first[-2] : first[-1]]}
             parts |= {f"{name}_effect": x[first[at] : first[at + 1]] for at, name in enumerate(self._others)}
             return parts | ({} if self.largest is None else {f"{self.largest}_effect": x[first[-1] :]})
@@ -437,7 +437,7 @@ class _State:
         error = self.z - self.mean[rated.case] - self.severity[rated.rater]
         squares = rated.rounding**2 + np.bincount(rated.rater, error**2, minlength=len(count))
 
-        def of_ratings(log: Float[np.ndarray, " rater"]) -> Float[np.ndarray, " rater"]:
+        def of_ratings(log: np.ndarray) -> np.ndarray:
             return -count * log - squares * np.exp(-2 * log) / 2
 
         def of_typical(at: float) -> float:

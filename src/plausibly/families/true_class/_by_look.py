@@ -201,7 +201,7 @@ def _exchanged(looks: Looks, weights: Weights, of_looks: Float[np.ndarray, "look
             of_cases = np.log(np.maximum(first + share * change, 1e-30)).sum(dtype=np.float64)
             return float(of_cases + prior[pair[0]] * log(share) + prior[pair[1]] * log(1 - share))
 
-        def to(x: float, pair=pair, both=both, weights=weights) -> dict[str, Weights]:
+        def to(x: float, pair=pair, both=both, weights=weights) -> dict[str, Any]:
             moved = weights.copy()
             moved[0, pair] = both * _logistic(x), both * (1 - _logistic(x))
             return {"looks": moved}
