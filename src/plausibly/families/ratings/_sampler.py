@@ -35,6 +35,7 @@ OF_SPREADS = 0.5  #: scale of the half-normal prior of the standard deviation of
 GROUP = "annotator_group"  #: dimension of groups of raters who may err together
 SHARED = "shared_spread"  #: site of the standard deviation of what raters of a group err together in a case
 THINNING, THINNING_SINGLE = 4, 6  #: sweeps per kept draw, and where most cases have a single rating
+_DENSE = 20_000  # pairs of cases and raters up to which products of dense matrices are faster
 _WIDTH = 1.0  # of slices of the log spreads of raters
 _EXCHANGES = 3  # between the spread of cases and those of raters in each sweep, if cases have a single rating
 
@@ -209,8 +210,9 @@ class _State:
         rated, x = self.rated, self.log_spread
         error = self.z - self.severity[rated.rater] - self._expected[rated.case]
         squares = rated.rounding**2 + np.bincount(rated.rater, error**2, minlength=len(x))
-        alone, who = self.single, self.together
-        errors = self._of_several(error)
+        alone, who, errors = self.single, self.together, self._of_several(error)
+        if np.prod(who.shape) < _DENSE:
+            who, errors = who.toarray(), errors.toarray()
         n_alone = np.bincount(rated.rater[alone], minlength=len(x))
         of_alone = np.bincount(rated.rater[alone], error[alone] ** 2, minlength=len(x))
 
@@ -218,7 +220,7 @@ class _State:
             precision = np.exp(-2 * log)
             one = 1 + variance * precision
             both, of_ratios = of_alone @ (precision**2 / one), n_alone @ np.log(one)
-            if who.nnz:
+            if who.shape[0]:
                 ratio = 1 + variance * (who @ precision)
                 both, of_ratios = both + ((errors @ precision) ** 2 / ratio).sum(), of_ratios + np.log(ratio).sum()
             return -(self.count @ log) - (of_ratios + squares @ precision - variance * both) / 2

@@ -159,9 +159,8 @@ class _Line:
             at(0.0, values, weights)
             return found[0.0]
         width = _WIDTH if group is None else _WIDTH_OF_UNCLEAR
-        return found[
-            random.slice("log odds", 0.0, width, log_density, lambda by: found[by][0] | {"looks": found[by][1]})
-        ]
+        by = random.slice("log odds", 0.0, width, log_density, lambda by: found[by][0] | {"looks": found[by][1]})
+        return found[by]
 
     def _turned(self, weights: Weights, group: int, by: float) -> tuple[Float[np.ndarray, ""], Weights]:
         """Add to the log odds that cases look unclear to a group; return the log density, and how common looks are."""

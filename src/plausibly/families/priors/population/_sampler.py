@@ -156,10 +156,8 @@ def sweep(state: State, labels: Labels, random: Moves, exchange: bool = True) ->
         shape = PREVALENCE / k + np.bincount(columns, above - own, k)
         if exchange:
             free = np.bincount(columns, own, k) == 0
-            tables = {"above": above, "own": own}
-            order = _exchanged(
-                shape, size, head, free, lambda t=tables, at=at: {n: at(x) for n, x in t.items()}, random
-            )
+            found = partial(lambda at, above, own: {"above": at(above), "own": at(own)}, at, above, own)
+            order = _exchanged(shape, size, head, free, found, random)
             seated, size, head = seated[order], size[order], np.argsort(order)[head]
         prevalence = random.rows("prevalence", shape + size, least=_LEAST)
 
