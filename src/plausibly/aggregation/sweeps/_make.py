@@ -61,7 +61,7 @@ def _shared(posterior: Posterior, ci_prob: float) -> dict[str, pd.DataFrame]:
         tables["annotators"] = annotator_accuracies(posterior, ci_prob)
     if "severity" in group:
         tables["severities"] = severities(posterior, ci_prob)
-        tables["mean_ratings"] = mean_ratings(posterior, ci_prob)
+        tables["mean_ratings"] = mean_ratings(posterior, ci_prob=ci_prob)
     if "common_confusion" in group or "confusion" in group:
         tables["confusions"] = annotator_confusions(posterior, ci_prob)
     if CLASS_SHIFTS in posterior.attrs:
