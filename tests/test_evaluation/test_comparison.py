@@ -312,6 +312,7 @@ def test_truths_without_draws_are_compared_by_their_noise(truth):
         {"A": shares, "B": (shares + random.random(60)) / 2},
         metrics=["auroc"],
         truth=truth,
+        panel=3,
     )
     shares_of_draws = better_equal_worse(found, "auroc", "A", "B")
     assert sum(shares_of_draws.values()) == pytest.approx(1)

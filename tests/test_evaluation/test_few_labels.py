@@ -8,7 +8,7 @@ from scipy import special
 
 import plausibly as pb
 from plausibly.base.errors import PlausiblyWarning
-from plausibly.evaluation.truth import label_spread
+from plausibly.evaluation.few_labels import label_spread
 
 OPTIONS = {"truth": "annotator", "progress": False}
 

@@ -13,6 +13,7 @@ from plausibly.base.errors import ArgumentError
 from plausibly.base.progress import Progress
 
 REPLICATES, CI_PROB = 1000, 0.94
+PANEL = 5  #: experts of a panel, if nothing else is said
 _NUMBERS = 2**22  # counts in memory at once
 _SLOW = 100_000_000  # clusters drawn that take seconds
 

@@ -9,7 +9,8 @@ labels are functions of sums (``_label_sums``), of the order of cases (``_label_
 and for groups, and adds annotation to sampling noise (``_intervals``). ``_evaluate`` has the public function,
 ``summaries`` tabulates, ``curves`` tabulates metrics with several values, and ``verdicts`` says which of two
 classifiers is better. ``panel_tables`` needs no posterior: it compares classifiers with the annotations
-(``first_choices``) and resamples cases (``_intervals``). ``checks`` tests what an accuracy rests on, ``evidence`` has
+(``first_choices``) and resamples cases (``_intervals``). ``experts`` draws panels of other experts, and says what other
+readers would add; ``few_labels`` how far experts differ. ``checks`` tests what an accuracy rests on, ``evidence`` has
 what ``_evaluate`` needs of that, ``freed`` says how far it depends on an assumed shape, and ``cautions`` what
 annotations cannot tell, in the sentences of the first screen.
 """
@@ -28,6 +29,7 @@ from plausibly.evaluation.curves import curve_points as curve_points
 from plausibly.evaluation.curves import largest_confusions as largest_confusions
 from plausibly.evaluation.evidence import known_predictions as known_predictions
 from plausibly.evaluation.evidence import knows_more as knows_more
+from plausibly.evaluation.few_labels import label_spread as label_spread
 from plausibly.evaluation.freed import freed_shape as freed_shape
 from plausibly.evaluation.metrics import SIZES as SIZES
 from plausibly.evaluation.metrics import check_lengths as check_lengths
@@ -39,7 +41,6 @@ from plausibly.evaluation.summaries import group_difference as group_difference
 from plausibly.evaluation.summaries import summary as summary
 from plausibly.evaluation.thresholds import choose_threshold as choose_threshold
 from plausibly.evaluation.truth import label_rows as label_rows
-from plausibly.evaluation.truth import label_spread as label_spread
 from plausibly.evaluation.truth import truth_of_labels as truth_of_labels
 from plausibly.evaluation.verdicts import verdict as verdict
 

@@ -13,7 +13,8 @@ from jaxtyping import Float, Int
 from scipy.sparse import csr_array
 
 from plausibly.base.arviz import Posterior
-from plausibly.base.bootstrap import CI_PROB, REPLICATES, check_probability
+from plausibly.base.bootstrap import CI_PROB, PANEL, REPLICATES, check_probability
+from plausibly.base.checks import check_whole
 from plausibly.base.cluster import in_order, map_on
 from plausibly.base.compute import ahead
 from plausibly.base.errors import ArgumentError, PlausiblyWarning, renamed
@@ -28,9 +29,10 @@ from plausibly.data.predictions import Marked
 from plausibly.data.rounds import tell
 from plausibly.evaluation._label_results import label_values
 from plausibly.evaluation._unseen_case import columns, unseen_cases
-from plausibly.evaluation._values import values_of_lists, variables
+from plausibly.evaluation._values import Values, values_of_lists, variables
 from plausibly.evaluation.ambiguity import DISAGREEMENT, UNNAMED
 from plausibly.evaluation.cautions import limits
+from plausibly.evaluation.curves import mean_known
 from plausibly.evaluation.evidence import (
     SEEN,
     WITHHELD,
@@ -40,6 +42,16 @@ from plausibly.evaluation.evidence import (
     paired,
     spread,
     unknown_predictions,
+)
+from plausibly.evaluation.experts import (
+    SAME,
+    Panels,
+    Readers,
+    check_readers,
+    differences,
+    draw_panels,
+    labels_suffice,
+    of_others,
 )
 from plausibly.evaluation.measure import Measures, Part, Totals, join, list_rows, measure
 from plausibly.evaluation.metrics import Metrics, check_lengths
@@ -52,7 +64,7 @@ from plausibly.evaluation.of_labels import (
     sizes_of,
     with_against,
 )
-from plausibly.evaluation.panel_tables import Average, agreement, averages, first_choices
+from plausibly.evaluation.panel_tables import Average, agreement, agreement_noise, averages, first_choices
 from plausibly.evaluation.program import Plan
 from plausibly.evaluation.rankings import annotator_agreement
 from plausibly.evaluation.seen_labels import above_ceiling
@@ -76,7 +88,8 @@ def evaluate(
     logits: Marked = False,
     ordered: bool = False,
     truth: Truth = "most-plausible",
-    panel: int = 3,
+    panel: int = PANEL,
+    readers: Readers | None = None,
     positive: str | None = None,
     threshold: float | Mapping[str, float] | None = None,
     prevalence: float | None = None,
@@ -162,12 +175,18 @@ def evaluate(
         these are then the accuracy and the group ``"ordered"`` (of which the last needs probabilities): mean absolute
         error, share within one grade, quadratic kappa, and ranked probability score.
     truth
-        What labels are compared with: the most plausible class of each case in every draw (``"most-plausible"``); or,
-        without a model, what one expert would say, each by the share of a case's annotations that name it first
-        (``"annotator"``), or what a panel of experts would decide (``"panel"``), see
-        :func:`plausibly.evaluation.panels`.
+        What labels are compared with: the most plausible class of each case in every draw (``"most-plausible"``); what
+        one expert would say, each by the share of a case's annotations that name it first, without a model
+        (``"annotator"``); or what a panel of experts would decide (``"panel"``). Of annotations alone, panels are
+        those of a case's labels, see :func:`plausibly.evaluation.panels`. Under a posterior of shares of annotators,
+        a panel is drawn in every draw, whatever the number of labels; under a
+        posterior of a true class, panels are those of the labels.
     panel
-        Number of annotations of a panel; cases with fewer do not count.
+        Number of experts of a panel; of annotations alone, cases with fewer do not count.
+    readers
+        Whom panels under a posterior are of: other experts of the same kind (``"others"``, the default where annotators
+        have names), who differ from these in strictness and skill as these do from each other; or these annotators
+        (``"these"``), whose panels are those of the labels where every case has enough.
     positive
         Class that the others are taken together against. By default, of two classes the one that stands for a success
         (as in pass and fail, yes and no, Inspect's C and I), or the second; of more, every class has its own value.
@@ -247,7 +266,13 @@ def evaluate(
         ``roc_curve``, has them as dimensions before the draws (``confusion``: ``true_class`` and ``named_class``);
         ``results.sel(threshold=0.2)`` chooses a value. Against labels there is a single draw, and ``…_total`` is the
         effect of sampling cases with their annotations.
-        The attributes ``truth`` (without a model), ``positive`` and ``threshold`` say what metrics are about.
+        The attributes ``truth`` (if it is not the most plausible class), ``panel``, ``readers``, ``positive`` and
+        ``threshold`` say what metrics are about. Of panels under a posterior, ``strictness`` and ``skill`` are by how
+        much experts differ (the posterior medians of their standard deviations, on log odds),
+        ``effective_annotators`` is by how many annotators the mean of all is known, and ``panel_excess`` (classifier)
+        is by how much the accuracy against panels of the attribute ``panel_checked`` of these annotators
+        that the posterior expects exceeds what their labels say without it, with ``panel_excess_error``; the point
+        estimate of a metric is its mean over draws.
 
         Without a model, from the annotations alone: ``expert_agreement`` (classifier), how often an annotator of a case
         names the classifier's first choice first, and ``human_level`` (), how often two annotators of a case name the
@@ -346,15 +371,20 @@ def evaluate(
     options: dict[str, Any] = {"metrics": metrics, "logits": logits, "ordered": ordered, "risks": risks}
     options |= {"positive": positive, "threshold": threshold, "prevalence": prevalence, "weights": weights}
     options |= {"clusters": clusters, "replicates": replicates, "by": by, "intersections": intersections}
-    options |= {"break_ties": break_ties, "extra": extra, "seed": seed}
+    options |= {"break_ties": break_ties, "extra": extra, "seed": seed, "readers": readers}
     check_probability("ci_prob", ci_prob)
     posterior = posterior.grades() if ordered and isinstance(posterior, Scores) else posterior
+    drawn = {"k": k, "sizes": sizes, "progress": progress, "scheduler": scheduler}
     if not check_truth(truth):
+        if truth == "panel" and not isinstance(posterior, Annotations | Scores):
+            options |= {"of_panels": check_whole("panel", panel, 1, "give for example 5")}
         annotations = labels_of_posterior(posterior)
-        tell(annotations.rounds)
-        return against_labels(annotations, predictions, truth, panel=panel, **options).assign_attrs(ci_prob=ci_prob)
-    options |= {"k": k, "sizes": sizes, "progress": progress, "scheduler": scheduler}
-    results = evaluate_draws(posterior, predictions, **options).assign_attrs(ci_prob=ci_prob)
+        if "of_panels" not in options or labels_suffice(posterior, annotations, panel, readers):
+            options.pop("of_panels", None)
+            tell(annotations.rounds)
+            return against_labels(annotations, predictions, truth, panel=panel, **options).assign_attrs(ci_prob=ci_prob)
+        drawn |= {"k": None, "sizes": ()}
+    results = evaluate_draws(posterior, predictions, **options, **drawn).assign_attrs(ci_prob=ci_prob)
     limited = f"What limits these accuracies: {results.attrs['limits']}" if "limits" in results.attrs else None
     attrs = results.attrs
     told = attrs.get("rounds"), attrs.get("withheld"), limited, *knows_more(results).values()
@@ -373,9 +403,11 @@ def evaluate_draws(
     seed: int,
     progress: bool,
     scheduler: Any,
+    of_panels: int | None = None,
+    readers: Readers | None = None,
     **options: Any,
 ) -> xr.Dataset:
-    """Evaluate under the draws of a posterior; see :func:`evaluate`."""
+    """Evaluate under the draws of a posterior, against its most plausible classes or panels; see :func:`evaluate`."""
     from_file = isinstance(posterior, str | PathLike)
     with (
         logged("Evaluating"),
@@ -384,7 +416,9 @@ def evaluate_draws(
     ):
         annotations, attrs = annotations_of(source, every=False), source.attrs
         options["ordered"] = options.get("ordered", False) or bool(attrs.get(ORDERED))
-        question = read_question(annotations, predictions, drawn=True, **options)
+        question = read_question(
+            annotations, predictions, drawn=of_panels is None, panels=of_panels is not None, **options
+        )
         names, lined_up, wanted, labels, cluster, groups, risks = question
         break_ties = options["break_ties"]
         ranges = Ranges(source, seed, annotations.cases)
@@ -400,9 +434,14 @@ def evaluate_draws(
         expects = bool(names) and shares and not known  # agreement, which is compared
         lists = wanted.lists | ({"top1_coverage": ("coverage", 1)} if expects or withheld else {})
         lengths = check_lengths("sizes", sizes, annotations.n_classes)
-        plan = _plan(question, lists, lengths, break_ties)
+        plan, drawn_panels, about_panels = _plan(question, lists, lengths, break_ties), {}, {}
+        if of_panels is not None:
+            drawn_panels, about_panels = _panels(annotations, of_panels, readers, ranges.n_draws, seed)
+            sizes_of_panels = (about_panels["panel"], about_panels["panel_checked"])
+            plan = plan._replace(panels=sizes_of_panels, median=bool(options["ordered"]))
+            about_panels |= {"median": "grades"} if plan.median else {}
         rounds = -(-int(options["replicates"]) // ranges.n_draws)  # every draw has as many replicates
-        measures = Measures(plan, lists, wanted.own, labels, risks, rounds)
+        measures = Measures(plan, lists, wanted.own, labels, risks, rounds, drawn_panels)
         words = key_words(seed, cluster, Stream.BOOTSTRAP)
         member = np.empty((0, ranges.n_cases)) if groups is None else groups.member
         advance = bars.task("Evaluating", ranges.n_cases, "cases")
@@ -430,10 +469,12 @@ def evaluate_draws(
         kept |= number_of_annotators(annotations)
         kept |= {"withheld": withheld} if withheld else {}
         kept |= {"outside": json.dumps(list(unknown))} if unknown else {}
+        kept |= about_panels
         results = xr.Dataset(coords=coords, attrs=kept)
         if annotations.rounds is not None:
             results.attrs["rounds"] = annotations.rounds.told
-        if known and not withheld and (said := limits(annotations)["rounds" in results.attrs :]):
+        others = about_panels.get("readers") == "others"
+        if known and not withheld and (said := limits(annotations, others=others)["rounds" in results.attrs :]):
             results.attrs["limits"] = " ".join(said)
         hidden = () if "top1_coverage" in wanted.lists or (withheld and wanted.lists) else ("top1_coverage",)
         reported = [
@@ -461,12 +502,19 @@ def evaluate_draws(
             by_case = labels.choices(list(choice), lined_up), None, case_weights, question.members, words, unseen
             more = label_values(labels, small, totals, lined_up, *by_case)
             values = [one | other for one, other in zip(values, more, strict=True)]
+            values = values if of_panels is None else [{name: _point(one) for name, one in of.items()} for of in values]
         results = results.assign(variables(values, drawn=True, single=clusters < 2))
         results = results.assign(_of_cases(totals, source, annotations, shares))
         of_cases = agreement(annotations, choice, case_weight)
-        agreed = averages(of_cases, cluster, column, seed, n_replicates, ranges.n_draws)
+        noise: dict[str, Any] = {}
+        if names and n_replicates and of_others(readers, annotations):
+            noise = agreement_noise(annotations, choice, 0, cluster, n_replicates, seed, case_weight)
+        agreed = averages(of_cases, cluster, column, seed, n_replicates, ranges.n_draws, noise)
         if expects and ranges.n_draws > 1:
             agreed |= _expected(measures, totals, of_cases["expert_agreement"], cluster)
+        if "these" in totals.by_case:
+            checked_by = choice, plan.panels[1], of_cases["expert_agreement"], cluster, seed
+            agreed |= _excess(totals, annotations, *checked_by, ordered=plan.median)
         if withheld:
             of_unseen = np.where(np.isin(names, seen), np.nan, agreed["expert_agreement"][1])
             bounds = zip(("lower", "upper"), accuracy_bounds(of_unseen, annotations.n_classes), strict=True)
@@ -497,6 +545,47 @@ def _plan(question: Question, lists: Mapping[str, tuple[str, int]], sizes: Seque
     )
 
 
+def _panels(
+    annotations: Annotations, size: int, readers: str | None, n_draws: int, seed: int
+) -> tuple[dict[str, Panels], dict[str, Any]]:
+    """Experts of the panels, and of those of the annotators that labels can check; and what results say of them."""
+    whom = check_readers(readers, annotations)
+    of = differences(annotations, seed) if whom == "others" else SAME
+    checked = 0 if annotations.rounds is not None else int(min(size, np.median(annotations.annotated.per_case)))
+    drawn = {"panels": draw_panels(of, size, annotations.n_classes, n_draws, seed)}
+    if checked:
+        drawn["same"] = draw_panels(SAME, checked, annotations.n_classes, n_draws, seed)
+    about = {"truth": "panel", "panel": size, "readers": whom, "panel_checked": checked}
+    about |= {"effective_annotators": of.n_annotators}
+    return drawn, about | {"strictness": of.strictness.median, "skill": of.skill.median}
+
+
+def _point(values: Values) -> Values:
+    """Take the mean over draws for the point estimate, which no panel has."""
+    draws = values.draws.copy()
+    draws[..., -1] = mean_known(draws[..., :-1])
+    return values._replace(draws=draws)
+
+
+def _excess(
+    totals: Totals,
+    annotations: Annotations,
+    choice: Int[np.ndarray, "classifier case"],
+    size: int,
+    agreed: Average,
+    cluster: np.ndarray,
+    seed: int,
+    *,
+    ordered: bool,
+) -> dict[str, Any]:
+    """How much more often panels of these annotators decide as a classifier than those of their labels, over cases."""
+    there = annotations.per_case >= size
+    truth = truth_of_labels(annotations, "panel", size, seed, ordered=ordered)
+    of_labels = np.where(choice < 0, 0, truth[np.arange(len(there)), choice])
+    mean, error = paired(totals.by_case["these"] - of_labels, cluster, agreed.weight * there)
+    return {"panel_excess": ("classifier", mean), "panel_excess_error": ("classifier", error)}
+
+
 def _withheld(
     attrs: Mapping[str, Any],
     annotations: Annotations,
@@ -516,7 +605,7 @@ def _withheld(
 
 def _of_cases(totals: Totals, source: Posterior, annotations: Annotations, shares: bool) -> dict[str, Any]:
     """Quantities of single cases, besides metrics."""
-    left_out = {"metrics", "top_class", "best", *(() if shares else (DISAGREEMENT,))}
+    left_out = {"metrics", "top_class", "best", "these", *(() if shares else (DISAGREEMENT,))}
     by_case: dict[str, Any] = {name: ("case", of) for name, of in totals.by_case.items() if name not in left_out}
     if "risk_plausibility" in by_case:
         by_case["risk_plausibility"] = ("case", "risk_level"), totals.by_case["risk_plausibility"].T

@@ -8,6 +8,7 @@ import pandas as pd
 from jaxtyping import Float
 
 from plausibly.base.arviz import Posterior
+from plausibly.base.bootstrap import PANEL
 from plausibly.base.errors import ArgumentError, PredictionError, show
 from plausibly.base.names import some
 from plausibly.data.annotations import Annotations
@@ -26,7 +27,7 @@ def scorer(
     metric: str | Given = "top1_accuracy",
     *,
     truth: Truth = "most-plausible",
-    panel: int = 3,
+    panel: int = PANEL,
     positive: str | None = None,
     threshold: float | None = None,
     seed: int = 0,
@@ -102,7 +103,7 @@ def scorer(
         values[position] = _predicted(estimator, X, annotations)
         weights = np.bincount(position, minlength=annotations.n_cases).astype(float)
         options = {"weights": weights, "replicates": 0, "sizes": 1, "seed": seed, "progress": False}
-        found = evaluate(posterior, {"m": values}, **about, **options)
+        found = evaluate(posterior if drawn else annotations, {"m": values}, **about, **options)
         if name not in found:
             raise ArgumentError(WITHHELD)
         return float(found[name].copy(data=goodness(found[name].values, found[name].attrs)).mean())

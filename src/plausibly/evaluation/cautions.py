@@ -16,9 +16,13 @@ from plausibly.evaluation.truth import check_labels
 from plausibly.families.priors.evidence import mostly_single
 
 FEW_CASES, FEW_PEOPLE, MANY_CLASSES = 60, 5, 10
+_OTHERWISE = "other experts may judge otherwise"
+_HARDLY = "how far other experts differ is hardly known, so intervals are wide"
+_SURE = 2.5  # standard errors, and
+_OFF = 0.01  # share of cases, from which on a posterior does not fit the panels of its labels
 
 
-def limits(annotations: Annotations) -> list[str]:
+def limits(annotations: Annotations, *, others: bool = False) -> list[str]:
     """List the reasons why an accuracy that is computed from these annotations needs caution.
 
     Accuracy against the most plausible class depends on how the opinions of experts are distributed in a case, of
@@ -29,6 +33,8 @@ def limits(annotations: Annotations) -> list[str]:
     annotations
         Labels, counts or rankings; first choices count, and cases without annotations do not. For scores, pass
         ``scores.split(threshold)``.
+    others
+        Whether intervals are for other experts than these, as those of panels under a posterior are by default.
 
     Returns
     -------
@@ -69,19 +75,27 @@ def limits(annotations: Annotations) -> list[str]:
         least = int(np.searchsorted(np.cumsum(own), own.sum() / 2, side="right")) + 1
         if len(own) <= FEW_PEOPLE:
             people = "one person" if len(own) == 1 else f"{len(own)} people"
-            found.append(f"All labels are from {people}: other experts may judge otherwise.")
+            found.append(f"All labels are from {people}: {_HARDLY if others else _OTHERWISE}.")
         elif least <= min(FEW_PEOPLE, len(own) / 4):
             people = "One" if least == 1 else str(least)
-            found.append(f"{people} of {len(own)} people gave most of the labels: other experts may judge otherwise.")
+            found.append(f"{people} of {len(own)} people gave most of the labels: {_HARDLY if others else _OTHERWISE}.")
     if annotations.n_classes > MANY_CLASSES:
         found.append(f"With {annotations.n_classes} classes, accuracies may be several points too low.")
     return found
 
 
-def cautions(annotations: Annotations, results: xr.Dataset, checks: pd.DataFrame | None = None) -> Iterator[str]:
-    """Say what limits the accuracies of an evaluation, a sentence each, and nothing that does not apply."""
+def cautions(
+    annotations: Annotations,
+    results: xr.Dataset,
+    checks: pd.DataFrame | None = None,
+    panels: xr.Dataset | None = None,
+) -> Iterator[str]:
+    """Say what limits the accuracies of an evaluation, a sentence each, and nothing that does not apply.
+
+    The first accuracies may be against `panels`, drawn under the same posterior.
+    """
     attrs = results.attrs
-    said = limits(annotations)
+    said = limits(annotations, others=panels is not None and panels.attrs["readers"] == "others")
     if annotations.rounds is not None:
         yield said.pop(0)
     if attrs.get("spread") == "assumed" and mostly_single(annotations):
@@ -120,6 +134,7 @@ def cautions(annotations: Annotations, results: xr.Dataset, checks: pd.DataFrame
             f"Experts disagree in another way than is assumed{so}. Agreement with an expert holds if no classifier has "
             "seen these labels."
         )
+    yield from [] if panels is None else _of_panels(panels)
     if "answer_rate" in results:
         rates = results["answer_rate"]
         rates = rates.mean([dim for dim in rates.dims if dim != "classifier"]).to_series()
@@ -134,6 +149,26 @@ def cautions(annotations: Annotations, results: xr.Dataset, checks: pd.DataFrame
         yield (
             "Nothing shows that the classifiers have not seen these labels; if they have, accuracies are too high. "
             "Fresh labels of some cases would tell (--fresh-labels)."
+        )
+
+
+def _of_panels(panels: xr.Dataset) -> Iterator[str]:
+    """Say whose panels do not decide as their labels do, and that other experts are not in intervals."""
+    if "panel_excess" in panels:
+        excess, error = (panels[name].to_series() for name in ("panel_excess", "panel_excess_error"))
+        off = excess[(excess.abs() > _OFF) & (excess.abs() > _SURE * error)]
+        if len(off):
+            points = ", ".join(f"{name} {100 * value:+.1f}" for name, value in off.items())
+            people = panels.attrs["panel_checked"]
+            yield (
+                f"Panels do not decide as the labels do: for {people} of these annotators, the model expects other "
+                f"numbers than their labels give, by points: {points}. Prefer panels of {people} (--truth panel "
+                f"--panel {people} --readers these)."
+            )
+    if panels.attrs["readers"] == "these":
+        yield (
+            "Annotators have no names, so nothing tells how far other experts differ, and intervals do not allow for "
+            "it: name them, if you can."
         )
 
 

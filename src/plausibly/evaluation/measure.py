@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +17,7 @@ from plausibly.base.random_streams import Stream, as_key
 from plausibly.evaluation._intervals import bootstrap_weights
 from plausibly.evaluation._label_sums import Cases, Labels, mean_truth
 from plausibly.evaluation.ambiguity import AMBIGUITY, share_entropies
+from plausibly.evaluation.experts import Panels
 from plausibly.evaluation.program import Plan, measure_block
 from plausibly.metrics import METRICS, Metric
 from plausibly.metrics.declared import LabelSpread
@@ -50,6 +52,7 @@ class Measures:
     labels: Labels
     risks: Int[np.ndarray, " class"] | None
     rounds: int  #: number of bootstrap weights of a case in each draw, 0 for none
+    panels: Mapping[str, Panels] = field(default_factory=dict)  #: whose decisions are wanted, by names in the program
 
     @property
     def names(self) -> dict[str, tuple[str, int]]:
@@ -77,7 +80,8 @@ class Totals:
     sampling: Float[np.ndarray, "group classifier row replicate"]
     sampling_weight: Float[np.ndarray, "group replicate"]
     #: What is known by case, in single precision; cases are last. If metrics need all cases at once, ``best`` (draw+1,
-    #: case), the most plausible classes.
+    #: case), the most plausible classes; if panels are drawn of these annotators, ``these`` (classifier, case), the
+    #: share of them that decide as a classifier.
     by_case: dict[str, Float[np.ndarray, "... case"]] = field(default_factory=dict)
 
     @classmethod
@@ -110,7 +114,7 @@ def measure(part: Part, measures: Measures) -> Totals:
     plan, labels, n_rows, n_draws = measures.plan, measures.labels, len(measures.rows), cases.n_draws
     inputs = _Inputs(measures, part)
     uneven = np.ndim(cases.concentration) > 0
-    dense = cases.n_classes if uneven or (plan.own and predictions) else 0
+    dense = cases.n_classes if uneven or measures.panels or (plan.own and predictions) else 0
     n_groups, n_labels = len(inputs.members), len(labels.layout) if plan.best else 0
     blocks = cases.blocks(room=max(8, plan.depth, 2 * dense), times=_TIMES if n_groups > 1 else 1)
     name = (measure_block, *plan, *(METRICS[metric].count for metric, _ in plan.rows))
@@ -129,6 +133,10 @@ def measure(part: Part, measures: Measures) -> Totals:
             over_draws[..., block.at] = made["rows"][..., : len(block.at)]
         if plan.best:
             best[block.at] = made["best"][: len(block.at)]
+        if "these" in made:
+            alike = made["these"][: len(block.at), :-1] == inputs.first[:, block.at, None]
+            by_case.setdefault("these", np.empty((len(predictions), len(cases)), np.float32))
+            by_case["these"][:, block.at] = alike.mean(axis=-1)
         for key, values in _by_case(plan.sizes, made, n_draws).items():
             of_cases = by_case.setdefault(key, np.empty((*values.shape[:-1], len(cases)), np.float32))
             of_cases[..., block.at] = values[..., : len(block.at)]
@@ -193,7 +201,10 @@ class _Inputs:
         ties = cases.words[Stream.PREDICTIONS] if plan.break_ties == "random" else None
         depth = max((k for _, k in measures.lists.values()), default=1)
         lists = [predicted_lists(values, depth, ties).T for values in self._predictions]
-        self._first = [of_classifier[0] for of_classifier in lists]
+        #: First choices, (classifier, case)
+        self.first = (
+            np.stack([of_classifier[0] for of_classifier in lists]) if lists else np.empty((0, len(cases)), int)
+        )
         self._predicted = np.stack(lists) if lists and measures.rows else None
         self._shares = share_entropies(cases)
         self._scores = np.stack(self._predictions).astype(np.float32) if lists and plan.own else None
@@ -201,12 +212,12 @@ class _Inputs:
     def as_labels(self, labels: Labels) -> Cases:
         """Predictions as metrics of labels see them."""
         scores = np.stack([labels.scores(values) for values in self._predictions])
-        return Cases(labels, scores, labels.choices(self._first, self._predictions))
+        return Cases(labels, scores, labels.choices(list(self.first), self._predictions))
 
-    def of(self, block: Block) -> dict[str, np.ndarray]:
+    def of(self, block: Block) -> dict[str, Any]:
         """Arrays of a block's cases, see :func:`measure_block`."""
         at, cases, risks = block.full, self._cases, self._measures.risks
-        arrays: dict[str, np.ndarray] = {"shares": self._shares[:, at]}
+        arrays: dict[str, Any] = {"shares": self._shares[:, at], **self._measures.panels}
         if self._predicted is not None:
             listed = np.arange(block.rung + self._predicted[..., 0].size + 1)
             even = not np.ndim(cases.concentration)

@@ -109,13 +109,15 @@ def read_metrics(
     risks: Int[np.ndarray, " class"] | None = None,
     ordered: bool = False,
     drawn: bool = True,
+    panels: bool = False,
 ) -> MetricsByKind:
     """Read which metrics are wanted: the only place that does. What was read already is returned.
 
     Metrics are names of metrics, or of groups of them; functions of :mod:`plausibly.metrics`; mappings from names to
     these or to metrics of the user's own; or a list of any of them. A mapping by itself is besides metrics of lists,
     whose lengths are `ks`; None is for the usual ones, besides those of lists. Of two classes, the accuracy is
-    then the only metric of lists. Metrics of lists and of plausibilities need a truth that is `drawn`.
+    then the only metric of lists. Metrics of lists and of plausibilities need a truth that is `drawn`; of `panels` that
+    are, metrics of labels alone are known.
 
     Raises
     ------
@@ -141,7 +143,12 @@ def read_metrics(
             _check_name(name)
         if isinstance(metric, SumMetric) and drawn and metric.of_distribution:  # a mean over cases in every draw
             metric = _by_draw(metric)
-        elif isinstance(metric, SumMetric) and not drawn and metric.of_labels is not None:
+        elif isinstance(metric, SumMetric) and panels and metric.of_distribution:
+            raise ArgumentError(
+                f"metric {name!r} is of whole distributions, of which panels say nothing: leave it out, or pass "
+                'truth="annotator".'
+            )
+        elif isinstance(metric, SumMetric) and not drawn and not panels and metric.of_labels is not None:
             metric = metric.of_labels
         if not isinstance(metric, tuple | SumMetric | OrderMetric):
             if not drawn:

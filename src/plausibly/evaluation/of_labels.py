@@ -23,12 +23,14 @@ from plausibly.evaluation._label_results import label_values
 from plausibly.evaluation._label_sums import Labels
 from plausibly.evaluation._unseen_case import columns, unseen_cases
 from plausibly.evaluation._values import variables
+from plausibly.evaluation.experts import Readers, of_others, reader_noise
+from plausibly.evaluation.few_labels import label_spread
 from plausibly.evaluation.measure import measure_labels
 from plausibly.evaluation.metrics import COORDINATES, MetricsByKind, check_lengths, check_order, read_metrics
 from plausibly.evaluation.panel_tables import first_choices
 from plausibly.evaluation.summaries import SUFFIX
 from plausibly.evaluation.thresholds import check_positive, check_thresholds, positive_index
-from plausibly.evaluation.truth import Truth, label_spread, truth_of_labels, truths_in_words
+from plausibly.evaluation.truth import Truth, truth_of_labels, truths_in_words
 from plausibly.metrics.decisions import NO_ANSWER, Cost, pairs
 from plausibly.metrics.declared import OfLabels
 from plausibly.metrics.inputs import answered, check_break_ties
@@ -93,6 +95,7 @@ def read_question(
     predictions: Mapping[str, Any],
     *,
     drawn: bool,
+    panels: bool = False,
     metrics: Any = None,
     logits: Any = False,
     ordered: bool = False,
@@ -120,7 +123,7 @@ def read_question(
     options: dict[str, Any] = {"predictions": lined_up, "threshold": threshold, "prevalence": prevalence}
     options["risks"] = None if risks is None else np.asarray(read_risks(risks, classes))
     options["ordered"] = bool(ordered)
-    wanted = read_metrics(metrics, lengths, annotations.n_classes, **options, drawn=drawn)
+    wanted = read_metrics(metrics, lengths, annotations.n_classes, **options, drawn=drawn, panels=panels)
     check_order(annotations, ordered, wanted)
     labels = labels_of(wanted, annotations, positive, check_thresholds(threshold, list(named)), lined_up)
     cluster = check_clusters(clusters, annotations.cases)
@@ -181,6 +184,7 @@ def against_labels(
     panel: int,
     weights: Any,
     seed: int,
+    readers: Readers | None = None,
     **options: Any,
 ) -> xr.Dataset:
     """Evaluate classifiers against the labels themselves; see :func:`plausibly.evaluate`.
@@ -191,7 +195,8 @@ def against_labels(
     question = read_question(annotations, predictions, drawn=False, **options)
     names, lined_up, wanted, labels, cluster, groups, _ = question
     break_ties, replicates = options["break_ties"], options["replicates"]
-    of_labels = unweighted = truth_of_labels(annotations, truth, panel, seed)
+    median = truth == "panel" and bool(options.get("ordered"))
+    of_labels = unweighted = truth_of_labels(annotations, truth, panel, seed, ordered=median)
     few = {name: metric.rows.least for name, metric in labels.sums.items() if isinstance(metric.rows, OfLabels)}
     spread = label_spread(annotations, truth, panel, seed) if few and names else None
     for sentence in _of_few(few, annotations, panel if truth == "panel" else 1) if names else ():
@@ -200,8 +205,8 @@ def against_labels(
     if isinstance(weights, Selection):
         weights = weights.by_case()
         least = float(typical_weight(weights.to_numpy()))  # a case seldom verified, of a class of which there was none
-    if weights is not None:
-        of_labels = unweighted * check_weights(weights, 1, annotations.cases).T
+    weighing = 1.0 if weights is None else check_weights(weights, 1, annotations.cases).T
+    of_labels = unweighted * weighing
     for name, values in zip(names, lined_up, strict=True):
         labels.check(name, values, annotations.cases)
     sides = labels.sides_of(of_labels)
@@ -209,6 +214,8 @@ def against_labels(
     coords = {"classifier": np.array(names, dtype=str), "draw": [0], "chain": ("draw", [0])}
     attrs = {"truth": truth, "break_ties": break_ties, "seed": seed, "clusters": clusters}
     attrs |= number_of_annotators(annotations) | ({"panel": panel} if truth == "panel" else {})
+    others = bool(names) and replicates > 0 and of_others(readers, annotations)
+    attrs |= {"readers": "others" if others else "these"} | ({"median": "grades"} if median else {})
     plain = labels.sides_of(unweighted)
     results = xr.Dataset(coords=coords, attrs=attrs | sizes_of(labels, csr_array(plain[sides.any(axis=1)])))
     if not names:
@@ -220,6 +227,27 @@ def against_labels(
     totals = measure_labels(labels, lined_up, choices, sides, spread, np.stack(members), words, replicates)
     by_case = lined_up, choices, sides, np.ones((len(sides), 1)), members, words, unseen
     values = label_values(labels, small, totals, *by_case)
+    if others:
+        asked = (truth, max(1, panel - 1), seed)  # as cases may lack the label of a reader who is left out
+
+        def measured(left: Annotations, parts: np.ndarray) -> dict[str, np.ndarray]:
+            own = labels.sides_of(truth_of_labels(left, *asked, ordered=median) * weighing)
+            spread = label_spread(left, *asked) if few else None
+            totals = measure_labels(labels, lined_up, choices, own, spread, parts.astype(float), words, 0)
+            more = lined_up, choices, own, np.ones((len(own), 1)), parts, words, [None] * len(parts)
+            found = label_values(labels, small, totals, *more)
+            return {name: np.stack([of[name].draws[..., 0] for of in found]) for name in found[-1]}
+
+        noise = reader_noise(annotations.fair or annotations, measured, cluster, members, replicates, seed)
+        values = [
+            {
+                name: one._replace(around=np.clip(one.around + noise[name][number], *one.bounds))
+                if name in noise and one.around is not None
+                else one
+                for name, one in group.items()
+            }
+            for number, group in enumerate(values)
+        ]
     results = results.assign(variables(values, drawn=False, single=clusters < 2))
     if groups is not None:
         n_cases = (groups.member @ plain.sum(axis=1)).round().astype(int)  # those that have the labels of a panel

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from plausibly.base.bootstrap import REPLICATES, check_replicates
 from plausibly.base.checks import check_whole
@@ -17,6 +17,7 @@ from plausibly.data.groups import check_clusters
 from plausibly.data.predictions import line_up, named_predictions
 from plausibly.data.rounds import LEVEL, dependence
 from plausibly.evaluation._unseen_case import UnseenCase, columns
+from plausibly.evaluation.experts import Readers, of_others, reader_noise
 from plausibly.evaluation.measure import Totals, predicted_lists
 from plausibly.evaluation.truth import check_labels, first_choice_shares, of_panels, shares_of_panels
 from plausibly.metrics.inputs import check_break_ties
@@ -31,6 +32,7 @@ def panels(
     predictions: Mapping[str, Any],
     *,
     most: int | None = None,
+    readers: Readers | None = None,
     clusters: Sequence[Hashable] | Mapping[str, Hashable] | None = None,
     replicates: int = REPLICATES,
     break_ties: Literal["order", "random"] = "order",
@@ -67,6 +69,10 @@ def panels(
     most
         Number of labels of the largest panels. By default the largest, up to 15, for which at least half of the cases,
         and at least 30 (or all of fewer), have enough labels.
+    readers
+        Whom intervals are for: readers other than these (``"others"``, the default with five annotators with names or
+        more), by leaving annotators out in turn; or these
+        (``"these"``).
     clusters
         Cluster of each case, such as its patient; see :func:`plausibly.evaluate`.
     replicates
@@ -86,7 +92,8 @@ def panels(
         curve lacks the label of a further annotator. The attributes ``constant`` and ``constant_agreement`` of
         ``human_level`` are the class that would agree most with an expert if it were named in all of its cases, and how
         often. With replicates, the same names with ``_total``, and ``replicate``
-        as the last dimension: their quantiles are intervals for new cases like these with new annotations. Weights are
+        as the last dimension: their quantiles are intervals for new cases like these with new annotations, by readers
+        whom the attribute ``readers`` of the results names. Weights are
         those of :func:`plausibly.evaluate` with the same seed, replicates and clusters, and the same for all variables,
         so differences are paired. NaN if there is a single cluster.
 
@@ -139,10 +146,15 @@ def panels(
         against_panels = _against_decided(annotations, decided, choice, seed)
     if told:
         warnings.warn(told, PlausiblyWarning, stacklevel=2)
-    found = agreement(annotations, choice) | against_panels
+    found, noise = agreement(annotations, choice) | against_panels, {}
+    others = of_others(readers, annotations) and replicates > 0
+    if others:
+        sizes = most if annotations.rounds is None else 0
+        noise = agreement_noise(annotations, choice, sizes, cluster, replicates, seed)
     coords = {"classifier": np.array(list(named), dtype=str), "n": np.arange(1, most + 1)}
     attrs = {"break_ties": break_ties, "seed": seed, "clusters": len(np.unique(cluster[n_labels > 0]))}
-    results = xr.Dataset(averages(found, cluster, columns(lined_up), seed, replicates), coords, attrs)
+    attrs |= {"readers": "others" if others else "these"}
+    results = xr.Dataset(averages(found, cluster, columns(lined_up), seed, replicates, noise=noise), coords, attrs)
     results["human_level"].attrs |= _constant(annotations)
     return results
 
@@ -191,13 +203,15 @@ def averages(
     seed: int,
     replicates: int,
     n_draws: int = 0,
+    noise: Mapping[str, Float[np.ndarray, "..."]] | None = None,
 ) -> dict[str, Any]:
     """Average shares over cases, and add the replicates of each, if there are any, under its name with ``_total``.
 
     The weights of clusters are those of :func:`plausibly.evaluate` with `n_draws` draws, by default as many as
     replicates: standard exponential variables that depend on the seed, the cluster's name, the draw and the round. So
     is the unseen case, with the coins of the classifiers' columns, and one of its own for an average that is not of
-    classifiers. An average is NaN without a case, and so are its replicates with a single cluster.
+    classifiers. An average is NaN without a case, and so are its replicates with a single cluster. What readers add
+    to replicates is `noise`, by name.
     """
     weights = np.stack([one.weight for one in given.values()])
     sums = [(one.values * one.weight).reshape(-1, len(cluster)) for one in given.values()]
@@ -226,6 +240,7 @@ def averages(
                     total = total + more
                 several = len(np.unique(cluster[one.weight > 0])) > 1
                 of_one = of_one / total if several else np.full_like(of_one, np.nan)
+                of_one = np.clip(of_one + noise[name], 0, 1) if noise and name in noise else of_one
                 found[f"{name}_total"] = (*one.dims, "replicate"), of_one
     return found
 
@@ -246,6 +261,44 @@ def agreement(
         "expert_agreement_paired": Average(("classifier",), named, several * case_weight),
         "human_level": Average((), np.where(several, level, 0), several * case_weight),
     }
+
+
+def agreement_noise(
+    annotations: Annotations,
+    choice: Int[np.ndarray, "classifier case"],
+    most: int,
+    cluster: np.ndarray,
+    replicates: int,
+    seed: int,
+    case_weight: Float[np.ndarray, " case"] | None = None,
+) -> dict[str, Float[np.ndarray, "..."]]:
+    """What readers add to the replicates of agreement and, if `most` is not 0, of panels of 1 to `most`.
+
+    Without a reader, panels of as many as cases have labels lack one; what those of one less add stands for them.
+    """
+    fair = annotations.fair
+    assert fair is not None  # as readers are known
+
+    def measured(left: Annotations, parts: np.ndarray) -> dict[str, np.ndarray]:
+        found = agreement(left, choice, case_weight) | (
+            _against_panels(left, choice, most - 1, seed) if most > 1 else {}
+        )
+        return {name: _means(one, parts) for name, one in found.items()}
+
+    found = reader_noise(fair, measured, cluster, [np.ones(len(cluster))], replicates, seed)
+    noise = {name: values[0] for name, values in found.items()}
+    if most == 1:
+        noise |= {"panel_accuracy": noise["expert_agreement"][:, None], "human_panel": noise["human_level"][None]}
+    elif most:
+        at = np.minimum(np.arange(most), most - 2)
+        noise |= {"panel_accuracy": noise["panel_accuracy"][:, at], "human_panel": noise["human_panel"][at]}
+    return noise
+
+
+def _means(of: Average, parts: Bool[np.ndarray, "part case"]) -> Float[np.ndarray, "..."]:
+    weight = parts * of.weight
+    with np.errstate(invalid="ignore"):  # no case has the labels
+        return np.moveaxis(of.values @ weight.T / weight.sum(axis=1), -1, 0)
 
 
 def less_certain(

@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, Int
 
 from plausibly.base.random_streams import Stream
 from plausibly.evaluation.ambiguity import ambiguity
+from plausibly.evaluation.experts import panel_decisions
 from plausibly.metrics import METRICS
 from plausibly.metrics.certainties import most_frequent
 from plausibly.metrics.risk import N_LEVELS
@@ -32,6 +33,9 @@ class Plan(NamedTuple):
     own: tuple[Callable[..., Any], ...]  #: The user's own metrics
     best: bool  #: Whether the most plausible classes are wanted
     break_ties: str = "order"
+    #: Experts of the panels whose decisions are wanted instead, and of panels of these annotators; 0 for none
+    panels: tuple[int, int] = (0, 0)
+    median: bool = False  #: Whether a panel decides on the median of grades
 
 
 def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, Array]:
@@ -57,7 +61,8 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
         ``sums`` over cases (classifier, row, sign, group, draw), all cases being the first group, of the counts of
         lists, and after them the metrics of the user's own; ``rows`` (classifier, row, case), sums over draws without
         the point estimate; and by case ``certain`` (size, case), and what :func:`ambiguity` and :func:`_risk_by_case`
-        find. ``best`` (case, draw) are the most plausible classes, if they are wanted.
+        find. ``best`` (case, draw) are the most plausible classes, if they are wanted, or what the ``panels`` of
+        `given` decide; ``these`` what panels of the annotators would.
     """
     lists = rank_block(block, plan.depth, plan.n_classes, plan.break_ties)
     draws = lists[..., :-1]
@@ -65,7 +70,11 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
     if plan.sizes:
         found["certain"] = jnp.stack([most_frequent(draws[:size], plan.n_classes) for size in plan.sizes])
     if plan.best:
-        found["best"] = lists[0]
+        found["best"] = (
+            panel_decisions(block, given["panels"], plan.n_classes, plan.median) if plan.panels[0] else lists[0]
+        )
+    if plan.panels[1]:
+        found["these"] = panel_decisions(block, given["same"], plan.n_classes, plan.median)
     found |= ambiguity(block, given["shares"])
     if "risks" in given:
         found |= _risk_by_case(draws[0], level_plausibility(block, given["risks"], given["risk"])[..., :-1], given)

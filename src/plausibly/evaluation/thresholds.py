@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from plausibly.base.arviz import Posterior
+from plausibly.base.bootstrap import PANEL
 from plausibly.base.errors import ArgumentError, show
 from plausibly.base.names import same_names, some
 from plausibly.data.annotations import Annotations
@@ -31,7 +32,7 @@ def choose_threshold(
     sensitivity: float | None = None,
     net_benefit: float | None = None,
     truth: Truth = "most-plausible",
-    panel: int = 3,
+    panel: int = PANEL,
     positive: str | None = None,
     extra: str = "refuse",
     logits: Marked = False,

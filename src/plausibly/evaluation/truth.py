@@ -7,20 +7,19 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
-from scipy.special import digamma, entr
+from scipy.special import binom
 
+from plausibly.base.bootstrap import PANEL
 from plausibly.base.checks import check_whole
 from plausibly.base.errors import AnnotationError, ArgumentError
 from plausibly.base.names import numbered
 from plausibly.base.random_streams import Stream, generator, key_words
 from plausibly.data.annotations import Annotations, Scores
 from plausibly.data.annotations.views import first_shares, selected_rows
-from plausibly.metrics.declared import FOR_ENTROPY, LabelSpread
 from plausibly.metrics.panels import panel_shares_of_entries
 from plausibly.posterior.says import are_shares, has_true_class
 
 _NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}
-_SPLITS = 16  # of the labels of a case into panels
 DRAWS = 64  #: of labels for a case whose tied first choices can be resolved in more ways than this
 
 
@@ -210,7 +209,11 @@ def truths_in_words(attrs: Mapping[str, Any]) -> tuple[str, str]:
         return "what one expert would say", "the shares of experts' labels"
     if truth == "panel":
         people = _NUMBERS.get(attrs["panel"], attrs["panel"])
-        people = f"{people} expert{'' if attrs['panel'] == 1 else 's'}"
+        others = attrs.get("readers") == "others" and "strictness" in attrs
+        people = f"{people} {'other ' if others else ''}expert"
+        people += "" if attrs["panel"] == 1 else "s"
+        if "median" in attrs:
+            return f"the median grade of {people}", "the shares of panels' medians"
         return f"what {people} would decide", "the shares of panels' decisions"
     if has_true_class(attrs):
         return "the true class", "the probabilities of the true class"
@@ -220,7 +223,7 @@ def truths_in_words(attrs: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def truth_of_labels(
-    annotations: Annotations, truth: Truth, panel: int = 3, seed: int = 0
+    annotations: Annotations, truth: Truth, panel: int = PANEL, seed: int = 0, *, ordered: bool = False
 ) -> Float[np.ndarray, "case class"]:
     """Compute the weight of each class in every case from the annotations alone.
 
@@ -230,11 +233,13 @@ def truth_of_labels(
         Labels, counts or rankings, of which first choices count; classes that tie there share an annotation.
     truth
         ``"annotator"``, the shares of the annotations of a case that name each class; or ``"panel"``, the shares of the
-        subsets of `panel` annotations whose most frequent class it is.
+        subsets of `panel` annotations whose most frequent class it is or, of grades, whose median.
     panel
         Number of annotations of a panel.
     seed
         Random seed for resolving ties in first choices, as for :func:`plausibly.evaluation.panels`.
+    ordered
+        Whether the classes are grades, in their order. Of an even number, either of the two in the middle counts half.
 
     Returns
     -------
@@ -258,93 +263,39 @@ def truth_of_labels(
         return first_shares(annotations.fair or annotations)
     n_classes = annotations.n_classes
     found = np.zeros((annotations.n_cases, n_classes))
-    check_whole("panel", panel, 1, "give for example 3")
+    check_whole("panel", panel, 1, "give for example 5")
     if (most := annotations.per_case.max(initial=0)) < panel:
         raise ArgumentError(
             f"panel must be at most the number of annotations of some case, {most}, but {panel} was given: choose "
-            "fewer."
+            "fewer, or pass a posterior, under which panels of any size are drawn."
         )
     annotations = of_panels(annotations, panel)
     enough = np.flatnonzero(annotations.per_case >= panel)
+    if ordered:
+        found[enough] = _medians(annotations.select(enough), panel, seed)
+        return found
     won = shares_of_panels(annotations.select(enough), panel, seed)[0]
     case, class_index = np.divmod(won.key, n_classes)
     found[enough[case], class_index] = won.value[:, panel - 1]
     return found
 
 
-def label_spread(annotations: Annotations, truth: Truth, panel: int = 3, seed: int = 0) -> LabelSpread:
-    r"""Estimate how far experts, or panels of them, differ in every case, without a model.
-
-    Two labels of a case agree as often as two different annotations of it do, on average, however few there are; two
-    panels, as often as those of 16 random splits of its annotations. The entropy of experts'
-    labels is estimated by :math:`\sum_k n_k / n (\psi(n) - \psi(n_k))`, whose bias decreases exponentially with the
-    number of annotations n, and that of panels by their shares.
-
-    Parameters
-    ----------
-    annotations, truth, panel, seed
-        Arguments of :func:`truth_of_labels`.
-
-    Returns
-    -------
-    Probabilities (case,) that two labels agree, NaN in a case with fewer annotations than two labels (or panels) need;
-    and entropies (case,) in nats, NaN with fewer than 20 times as many as one needs. Annotations that follow from
-    others (:attr:`plausibly.Annotations.rounds`) do not count.
-
-    References
-    ----------
-    Zhang (2012), Entropy estimation in Turing's perspective, Neural Computation 24; Schürmann (2015), A note on entropy
-    estimation, Neural Computation 27, equation 13.
-
-    Examples
-    --------
-    >>> annotations = Annotations.from_counts([[1, 1], [2, 1], [15, 5], [1, 0]])
-    >>> agree, entropy = label_spread(annotations, "annotator")
-    >>> agree.round(3).tolist(), entropy.round(3).tolist()
-    ([0.0, 0.333, 0.605, nan], [nan, nan, 0.588, nan])
-    """
-    weights = truth_of_labels(annotations, truth, panel, seed)
-    n_people, fair = 1, annotations.fair
-    if fair is None:
-        return LabelSpread(*np.full((2, annotations.n_cases), np.nan))
-    n_labels = fair.per_case
-    if truth == "annotator":
-        agree = first_choice_shares(fair)[1]
-        count = weights * n_labels[:, None]
-        some = np.where(weights > 0, count, 1)
-        entropy = (weights * (digamma(np.maximum(n_labels, 1))[:, None] - digamma(some))).sum(axis=1)
-    else:
-        n_people, agree, entropy = panel, _agreement_of_panels(fair, panel, seed), entr(weights).sum(axis=1)
-    return LabelSpread(agree, np.where(n_labels >= FOR_ENTROPY * n_people, entropy, np.nan))
-
-
-def _agreement_of_panels(annotations: Annotations, panel: int, seed: int) -> Float[np.ndarray, " case"]:
-    """How often two panels without a common annotation decide alike, by case; NaN with too few annotations."""
-    n_classes, found = annotations.n_classes, np.full(annotations.n_cases, np.nan)
-    enough = np.flatnonzero(annotations.per_case >= 2 * panel)
-    if not len(enough):
-        return found
-    chosen, random = annotations.select(enough), np.random.default_rng([seed, panel])
-    size = np.bincount(chosen.entry_annotation[chosen.entry_block == 0], minlength=chosen.n_annotations)
-    case, n_panels, n_cases = chosen.annotation_case, chosen.per_case // panel, len(enough)
-    place = np.arange(len(case)) - chosen.case_start[case]
-    inside = place < (n_panels * panel)[case]
-    of_panel = (np.cumsum(n_panels) - n_panels)[case[inside]] + place[inside] // panel
-    alike, of_case = np.zeros(n_cases), np.repeat(np.arange(n_cases), n_panels)
-    for _ in range(_SPLITS):
-        label = chosen.entry_class[chosen.annotation_start[:-1] + random.integers(size)]
-        label = label[np.lexsort((random.random(len(case)), case))][inside]
-        votes = np.bincount(of_panel * n_classes + label, minlength=len(of_case) * n_classes).reshape(-1, n_classes)
-        decided = votes == votes.max(axis=1, keepdims=True)
-        decided = decided / decided.sum(axis=1, keepdims=True)
-        both = np.add.reduceat(decided, np.cumsum(n_panels) - n_panels) ** 2
-        alike += both.sum(axis=1) - np.bincount(of_case, (decided**2).sum(axis=1))
-    found[enough] = alike / (_SPLITS * n_panels * (n_panels - 1))
-    return found
+def _medians(annotations: Annotations, panel: int, seed: int) -> Float[np.ndarray, "case class"]:
+    """Share of the panels of a case whose median each grade is."""
+    case, row, label = drawn_labels(annotations, seed)
+    counts = np.zeros((len(case), annotations.n_classes))
+    np.add.at(counts, (row, label), 1)
+    below, n = counts.cumsum(axis=1), counts.sum(axis=1)[:, None]
+    at_most = np.zeros_like(below)
+    for middle in ((panel + 1) // 2, panel // 2 + 1):
+        for inside in range(middle, panel + 1):  # experts of the panel whose grade is at most this one
+            at_most += binom(below, inside) * binom(n - below, panel - inside) / binom(n, panel) / 2
+    shares, rows = np.diff(at_most, axis=1, prepend=0), np.bincount(case)
+    return np.add.reduceat(shares, np.cumsum(rows) - rows) / rows[:, None]
 
 
 def label_rows(
-    annotations: Annotations, truth: Literal["annotator", "panel"] = "annotator", panel: int = 3, *, seed: int = 0
+    annotations: Annotations, truth: Literal["annotator", "panel"] = "annotator", panel: int = PANEL, *, seed: int = 0
 ) -> pd.DataFrame:
     """Write what experts would say as N × K rows, one for each case and class, with weights.
 

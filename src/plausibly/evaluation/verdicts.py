@@ -8,12 +8,14 @@ import pandas as pd
 import xarray as xr
 
 from plausibly.base.names import figures, probability_in_words
+from plausibly.data.annotations import Annotations
 from plausibly.evaluation.comparison import differences, probability_better
 from plausibly.evaluation.evidence import known_predictions, knows_more
 from plausibly.evaluation.summaries import few_in_words
 from plausibly.metrics.words import capitalised, metric_name
 from plausibly.posterior.says import learns
 
+MORE_EXPERTS = 10  #: annotators whom one might have, if there are fewer than half of them
 SURE = 0.95  #: probability at which one classifier counts as better than another
 #: metrics of two classes that a report has, which say whether an order of classifiers depends on the cut-off
 OF_CUT_OFFS = ("sensitivity", "specificity", "auroc", "roc_curve")
@@ -100,6 +102,8 @@ def for_whom(attrs: Mapping[str, Any]) -> str:
     ('for these three annotators', 'for these 12 annotators', 'for these annotators')
     """
     n = int(attrs.get("annotators", 0))
+    if attrs.get("readers") == "others":
+        return "for other experts"
     if n == 1:
         return "for this one annotator"
     return f"for these {_NUMBERS[n] if n < len(_NUMBERS) else f'{n:,}'} annotators".replace("  ", " ")
@@ -208,6 +212,42 @@ def advice(row: pd.Series, learns: bool = True) -> str:
         "This is uncertain mostly because of the annotations: more cases would help, and so would more labels of these "
         f"cases. For new cases, {lowered}."
     )
+
+
+def what_narrows(panels: xr.Dataset, annotations: Annotations, name: str, metric: str = "accuracy") -> dict[str, float]:
+    """Estimate by what factor the interval against panels of other experts would narrow, with more of something.
+
+    Of its variance, what labels leave open falls with their number, and that of drawing cases with theirs; the rest is
+    how far the n experts of a panel are from the mean of the J annotators, which is proportional to 1/n + 1/J.
+
+    Parameters
+    ----------
+    panels
+        Results against panels of other experts, with ``of_these_sd``, the standard deviation over draws of panels of
+        these annotators.
+    annotations
+        Annotations that they are of.
+    name, metric
+        A classifier, and a metric with total draws.
+
+    Returns
+    -------
+    Factors by what there would be more of, the least first; empty if there is no interval.
+    """
+    of = panels.sel(classifier=name)
+    if f"{metric}_total" not in of or not (total := float(of[f"{metric}_total"].var())) > 0:
+        return {}
+    drawn, labels = float(of[metric].var()), float(of["of_these_sd"]) ** 2
+    experts, cases, labels = max(drawn - labels, 0), max(total - drawn, 0), min(labels, drawn)
+    size, n, known = panels.attrs["panel"], panels.attrs["effective_annotators"], int(panels.attrs["annotators"])
+    more, per_case = max(MORE_EXPERTS, 2 * known), float(annotations.annotated.per_case.mean())
+    rest = {
+        f"{more} annotators": labels + cases + experts * (1 / size + 1 / (n * more / known)) / (1 / size + 1 / n),
+        "twice as many cases": experts + (labels + cases) / 2,
+        "another label of each case": experts + cases + labels * per_case / (per_case + 1),
+    }
+    found = {what: float(np.sqrt(left / (experts + cases + labels))) for what, left in rest.items()}
+    return dict(sorted(found.items(), key=lambda one: one[1]))
 
 
 def percent(share: float) -> str:

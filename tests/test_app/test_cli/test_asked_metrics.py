@@ -95,12 +95,13 @@ def test_the_last_line_names_the_positive_class_and_scores_of_the_other_one(tmp_
     assert "wrong way round" not in told
 
 
-def test_panels_without_a_model_say_on_which_cases(files, tmp_path):
-    of_labels(files, tmp_path, "--truth", "panel", "--threshold", 0.3, "--prevalence", 0.02)
+def test_panels_of_these_need_a_model_where_labels_are_too_few(files, tmp_path):
+    of_these = "--truth", "panel", "--panel", 3, "--readers", "these"
+    of_labels(files, tmp_path, *of_these, "--threshold", 0.3, "--prevalence", 0.02)
     table = pd.read_csv(tmp_path / "metrics.csv").set_index("metric")
     annotations, options = pb.read_annotations(files / "labels.csv"), {"threshold": 0.3, "positive": "malignant"}
     expected = pb.evaluate(
-        annotations, {"A": files / "a.csv"}, metrics=["sensitivity", "confusion"], truth="panel", **options
+        annotations, {"A": files / "a.csv"}, metrics=["sensitivity", "confusion"], truth="panel", panel=3, **options
     )
     assert table.loc["sensitivity", "mean"] == pytest.approx(expected["sensitivity"].item(), abs=1e-6)
     page = words((tmp_path / "report.html").read_text())
@@ -117,8 +118,8 @@ def test_panels_without_a_model_say_on_which_cases(files, tmp_path):
     few.to_csv(tmp_path / "labels.csv", index=False)
     out = tmp_path / "few"
     given = ["evaluate", tmp_path / "labels.csv", "--predictions", f"net[a]={files / 'a.csv'}", "--out", out]
-    shown = words(plausibly(*given, "--truth", "panel", "--metrics", "auroc", "--positive", "malignant").output)
-    assert "what three experts would decide on the 22 of 24 cases with 3 labels or more" in shown
+    shown = words(plausibly(*given, *of_these, "--metrics", "auroc", "--positive", "malignant").output)
+    assert "Against what three experts would decide, with" in shown  # of all cases, under a model
     assert "net[a]" in shown
 
 
@@ -210,9 +211,10 @@ def test_what_clinicians_read_is_there_without_being_named(files, tmp_path):
     shown = run(files, tmp_path, "--by", "site").output
     table = pd.read_csv(tmp_path / "metrics.csv")
     names = ["top1_accuracy", "sensitivity", "specificity", "ppv", "npv", "brier", "auroc"]
+    names += [f"panel_{name}" for name in ("accuracy", *names[1:5], "auroc")]
     assert table["metric"].tolist() == names
     assert set(pd.read_csv(tmp_path / "groups.csv")["metric"]) == set(names)
-    value = table.set_index("metric").loc["auroc"]
+    value = table.set_index("metric").loc["panel_sensitivity"]
     assert f"{value['mean']:.2f} ({value['total_lower']:.2f}–{value['total_upper']:.2f})" in shown
     assert "By site, sensitivity of A goes from" in shown
 

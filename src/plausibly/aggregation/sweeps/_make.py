@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from plausibly.aggregation.sweeps.label_results import against_most_plausible
+from plausibly.aggregation.sweeps.label_results import against_most_plausible, against_panels
 from plausibly.aggregation.sweeps.runs import Run
 from plausibly.base.arviz import Posterior
 from plausibly.data.annotations import Annotations, Slots
@@ -30,7 +30,7 @@ DEPTH = 3  #: of the lists of the least certain cases
 
 def make_run(plan: "Plan", number: int, posterior: Posterior, progress: bool, scheduler: Any) -> Run:
     """Evaluate and diagnose the posterior of a run."""
-    step, reported = plan.steps[number], number == plan.leading and not plan.brief
+    step, leads = plan.steps[number], number == plan.leading
     options = {**plan.options, "seed": plan.seed, "progress": progress, "scheduler": scheduler}
     results = evaluate_draws(posterior, plan.predictions, **options).assign_attrs(ci_prob=plan.ci_prob)
     certainty = next(name for name in results.data_vars if str(name).startswith("annotation_certainty_"))
@@ -50,7 +50,8 @@ def make_run(plan: "Plan", number: int, posterior: Posterior, progress: bool, sc
         choices=_choices(plan, order) if plan.predictions else None,
         shared=_shared(posterior, plan.ci_prob),
         shared_convergence=shared_convergence(posterior),
-        of_labels=against_most_plausible(plan, posterior, scheduler) if reported else None,
+        of_labels=against_most_plausible(plan, posterior, scheduler) if leads and not plan.brief else None,
+        of_panels=against_panels(plan, posterior, scheduler) if leads else None,
     )
 
 

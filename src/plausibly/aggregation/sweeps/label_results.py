@@ -8,7 +8,10 @@ import xarray as xr
 from jaxtyping import Float
 
 from plausibly.base.arviz import Posterior
+from plausibly.base.bootstrap import PANEL
 from plausibly.evaluation import evaluate, evaluate_draws
+from plausibly.evaluation.evidence import known_predictions
+from plausibly.evaluation.experts import labels_suffice
 from plausibly.evaluation.metrics import ANSWERS, usual_metrics
 from plausibly.evaluation.panel_tables import first_choices
 from plausibly.evaluation.thresholds import decided
@@ -18,10 +21,12 @@ from plausibly.metrics.inputs import answered
 if TYPE_CHECKING:
     from plausibly.aggregation.sweeps._plan import Plan
 
+MOST_SHARES = 2**28  #: plausibilities of cases and draws up to which panels are drawn
 MOST_CLASSES = 30  #: classes up to which metrics are compared with the most plausible class, too
 
 _OF_TWO = ("sensitivity", "specificity", "ppv", "npv", "confusion")
 _OF_MORE = ("balanced_accuracy", "f1_macro", "sensitivity", "ppv", "f1", "confusion")
+_OF_PANELS = ("sensitivity", "specificity", "ppv", "npv", "balanced_accuracy", "auroc")
 _OF_ORDER = ("auroc", "roc_curve", "precision_recall_curve")
 _OF_PROBABILITIES = ("brier", "log_score", "calibration_error", "calibration_curve", "mean_predicted")
 
@@ -62,6 +67,28 @@ def against_most_plausible(plan: "Plan", posterior: Posterior, scheduler: Any) -
         return None
     options = {**_options(plan), "k": None, "sizes": 1, "risks": None, "progress": False, "scheduler": scheduler}
     return evaluate_draws(posterior, plan.predictions, **options).drop_dims("case").assign_attrs(ci_prob=plan.ci_prob)
+
+
+def against_panels(plan: "Plan", posterior: Posterior, scheduler: Any) -> xr.Dataset | None:
+    """Evaluate classifiers against panels of other experts, drawn under a posterior that knows the predictions.
+
+    None where it does not, or labels tell what these annotators decide, classes are grades, or there are very many.
+    """
+    n_draws = posterior["posterior"].sizes["chain"] * posterior["posterior"].sizes["draw"]
+    many = plan.annotations.n_cases * plan.annotations.n_classes * n_draws > MOST_SHARES
+    if not known_predictions(posterior.attrs) or plan.options["ordered"] or many or not plan.predictions:
+        return None
+    if labels_suffice(posterior, plan.annotations, PANEL, None):
+        return None
+    options = {**_options(plan), "k": None, "sizes": (), "progress": False, "scheduler": scheduler, "prevalence": None}
+    scores = list(plan.predictions.values())
+    options["metrics"] = ["accuracy", *(name for name in label_metrics(_two(plan), scores) if name in _OF_PANELS)]
+    options |= {"of_panels": PANEL}
+    found = evaluate_draws(posterior, plan.predictions, **options, by=plan.options["by"]).drop_dims("case")
+    if found.attrs["readers"] == "others" and "accuracy" in found:  # what labels leave open by themselves
+        options |= {"metrics": ["accuracy"], "replicates": 0, "readers": "these"}
+        found["of_these_sd"] = evaluate_draws(posterior, plan.predictions, **options)["accuracy"].std("draw")
+    return found.assign_attrs(ci_prob=plan.ci_prob)
 
 
 def against_an_expert(plan: "Plan", *, by_group: bool) -> xr.Dataset:

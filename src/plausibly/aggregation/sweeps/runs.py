@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -58,6 +58,9 @@ class Run:
         Metrics of labels for the report, against the most plausible class of every draw, from
         :func:`plausibly.evaluate`: of the run that stands for the sweep, unless there are no classifiers or more than
         30 classes; else None.
+    of_panels
+        The same against panels of five other experts, of the run that stands for the sweep; None where the posterior
+        does not know the predictions, or the labels themselves tell.
     """
 
     label: str
@@ -72,6 +75,7 @@ class Run:
     shared: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     shared_convergence: xr.Dataset | None = None
     of_labels: xr.Dataset | None = None
+    of_panels: xr.Dataset | None = None
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -84,16 +88,25 @@ class Run:
         return "r_hat" in self.convergence
 
     def metrics(self) -> pd.DataFrame:
-        """Tabulate :func:`plausibly.summary` with the model and the reliability."""
+        """Tabulate :func:`plausibly.summary` with the model and the reliability; of panels, as ``panel_…``."""
         return self._metrics.copy()
 
     @cached_property
     def _metrics(self) -> pd.DataFrame:
-        return metric_table(self.results, self.names)
+        return self._with_panels(metric_table)
 
     def groups(self) -> pd.DataFrame:
         """Tabulate every metric by group, see :func:`plausibly.evaluation.by_group`; empty without groups."""
-        return group_table(self.results, self.names)
+        return self._with_panels(group_table)
+
+    def _with_panels(self, table: Callable[[xr.Dataset, Mapping[str, Any]], pd.DataFrame]) -> pd.DataFrame:
+        found = table(self.results, self.names)
+        if self.of_panels is None or not len(found):
+            return found
+        more = table(self.of_panels, self.names)
+        more["metric"] = "panel_" + more["metric"]
+        found = pd.concat([found, more], ignore_index=True)
+        return found.fillna({"class": ""}) if "class" in found else found
 
     @property
     def names(self) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from plausibly.aggregation import aggregate
 from plausibly.aggregation.sweeps.label_results import label_metrics
 from plausibly.aggregation.sweeps.runs import group_table, metric_table
 from plausibly.app.cli._asked_metrics import (
@@ -49,6 +50,7 @@ from plausibly.data.predictions import line_up, named_predictions
 from plausibly.data.rounds import tell
 from plausibly.evaluation import evaluate, panels
 from plausibly.evaluation.cautions import without_answer
+from plausibly.evaluation.experts import enough_labels
 from plausibly.evaluation.metrics import usual_metrics
 from plausibly.evaluation.summaries import few_cases
 from plausibly.evaluation.thresholds import decided
@@ -119,15 +121,19 @@ def against_labels(
     options: dict[str, Any] = {"clusters": clusters}
     options |= {name: arguments[name] for name in ("break_ties", "replicates", "seed") if name in arguments}
     make_folder(out, [data.annotations], fresh=fresh)
+    source: Any = read
+    if asked.truth == "panel" and not enough_labels(read, asked.n_experts, asked.readers):
+        source = aggregate(read, predictions=lined_up, seed=settings.seed, progress=not quiet)
     evaluated = partial(
         evaluate,
-        read,
+        source,
         lined_up,
         metrics=metrics,
         ordered=asked.ordered,
         risks=data.risks,
         truth=asked.truth,
         panel=asked.n_experts,
+        readers=asked.readers,
         positive=asked.positive,
         threshold=at,
         prevalence=asked.prevalence,
@@ -183,11 +189,8 @@ def against_labels(
     if reported:
         keep_others(out / REPORT)
         (out / REPORT).unlink(missing_ok=True)
-    of_panel = int((read.per_case >= asked.n_experts).sum()) if asked.truth == "panel" else read.n_cases
-    of_panel = of_panel if read.rounds is None else read.n_cases  # labels decide what panels of fewer say
-    few = f" on the {of_panel:,} of {read.n_cases:,} cases with {asked.n_experts} labels or more"
     named = [name.strip() for name in (asked.metrics or "").split(",")]
-    screen = of_labels(results, of_panels, read, named, few if of_panel < read.n_cases else "")
+    screen = of_labels(results, of_panels, read, named)
     screen = screen._replace(notes=[*screen.notes, *([] if readers is None else [readers.sentence])])
     if reported:
         from plausibly.app.report import write  # and what only it needs

@@ -149,6 +149,7 @@ def chosen_thresholds(
             f"--threshold-from must have other cases than those that are evaluated, but both have case {some(both)}: "
             "leave them out of one."
         )
+    options.threshold_panel = min(options.n_experts, int(other.per_case.max()))
     about: dict[str, Any] = {rule: share, **_truth_of_threshold(options), "positive": options.positive}
     return choose_threshold(other, data.files, **about, extra="ignore", logits=logits)
 
@@ -176,7 +177,7 @@ def _rule(options: MetricOptions) -> tuple[str, float]:
 def _truth_of_threshold(options: MetricOptions) -> dict[str, Any]:
     """Truth that thresholds are chosen against, which has no model."""
     truth = "annotator" if options.truth == "most-plausible" else options.truth
-    return {"truth": truth, "panel": options.n_experts}
+    return {"truth": truth, "panel": options.threshold_panel}
 
 
 def with_class(table: pd.DataFrame) -> pd.DataFrame:

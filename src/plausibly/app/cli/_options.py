@@ -10,7 +10,7 @@ import typer
 
 from plausibly.app.cli._output import Publisher
 from plausibly.app.cli._signatures import of as of
-from plausibly.base.bootstrap import CI_PROB
+from plausibly.base.bootstrap import CI_PROB, PANEL
 from plausibly.base.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -381,7 +381,11 @@ class MetricOptions:
         otherwise the exit status is 3. Repeat for each.
     truth
         What classifiers are compared with: the most plausible class of every draw, what one expert would say
-        (annotator), or what several would decide (panel). With the latter two, no model is fitted.
+        (annotator), or what several would decide (panel). With the former of these two, no model is fitted, nor for
+        panels of the annotators themselves where every case has enough labels.
+    readers
+        Whom --truth panel is of: other experts, who differ from the annotators as these do from each other, or these
+        annotators. By default others, if annotators have names.
     gold_positive LABEL
         Gold label of the positive class, the second of two, if gold labels are called otherwise, such as malignant
         where annotations are scores; every other gold label is then the first class.
@@ -402,12 +406,15 @@ class MetricOptions:
     gold_positive: str | None = None
     panel: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Number of experts of --truth panel. By default 3."),
+        typer.Option(min=1, metavar="N", help="Number of experts of --truth panel. By default 5."),
     ] = None
+    readers: Literal["others", "these"] | None = None
     positive: str | None = None
     threshold_from: Path | None = None
     threshold_at: str | None = None
     prevalence: float | None = None
+
+    threshold_panel = PANEL  # of other cases, which may have fewer labels
 
     def __post_init__(self):
         if self.gold is not None:
@@ -426,11 +433,15 @@ class MetricOptions:
             )
         if self.panel is not None and self.truth != "panel":
             raise ArgumentError(f"--panel {self.panel} is for --truth panel, but --truth is {self.truth}: change one.")
+        if self.readers is not None and self.truth != "panel":
+            raise ArgumentError(
+                f"--readers {self.readers} is for --truth panel, but --truth is {self.truth}: change one."
+            )
 
     @property
     def n_experts(self) -> int:
         """Size of a panel."""
-        return self.panel or 3
+        return self.panel or PANEL
 
     @property
     def rule(self) -> str:

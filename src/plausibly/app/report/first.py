@@ -33,10 +33,10 @@ from plausibly.app.report.label_metrics import (
     truths,
 )
 from plausibly.app.report.of_labels import (
-    RESTS_ON,
     about_few,
     expert_in_words,
     headline_of_labels,
+    labels_rest_on,
     operating_point,
     unusual,
 )
@@ -48,7 +48,9 @@ from plausibly.app.report.panels import (
     ahead_sentence,
     behind,
     constant_in_words,
+    drawn_panels,
     in_percent,
+    narrower_sentence,
     of_panels,
     percent,
     plain,
@@ -135,7 +137,10 @@ def of_sweep(swept: Sweep, *, named: bool = False, metrics: Sequence[str] = ()) 
         return _of_cases(swept)
     seen, metric = checks_failed(swept, "ceiling"), headline_metrics(swept)[0]
     known = metric.endswith("accuracy")
-    columns = [] if swept.panels is None else of_panels(swept.panels, names)
+    columns, drawn = [] if swept.panels is None else of_panels(swept.panels, names), run.of_panels
+    drawn = drawn if drawn is not None and "accuracy" in drawn else None  # not where it is withheld
+    if drawn is not None:
+        columns = [drawn_panels(drawn, names), columns[-1]]
     rows = {row["classifier"]: row for row in headline(swept, [run]).to_dict("records")}
     numbers = {
         name: Number(np.nan)
@@ -153,11 +158,14 @@ def of_sweep(swept: Sweep, *, named: bool = False, metrics: Sequence[str] = ()) 
         else []
     )
     results = truths(swept)[0] if "withheld" in run.results.attrs and truths(swept) else run.results
+    results = drawn if drawn is not None and not metrics and not named else results
     one_valued = [name for name in metrics if name in plain_metrics(results)]
     asked = of_metrics(results, one_valued[: _MOST - 1], names)
-    first = asked + (accuracy + columns if named or not columns else columns + accuracy)
+    # The most plausible class, against infinitely many experts, is on the page where panels are known.
+    first = asked + (accuracy + columns if named or not columns else columns + (accuracy if drawn is None else []))
     if not asked and "positive" in results.attrs:  # how well it tells the two apart
-        beside = [name for name in OF_TWO[:3] if name in plain_metrics(results)]
+        beside = OF_TWO[:3] if results is not drawn else ("sensitivity", "specificity")
+        beside = [name for name in beside if name in plain_metrics(results)]
         one_valued = beside[: _MOST - len(first)]
         first = [*first, *of_metrics(results, one_valued, names)]
     first = first[:_MOST]
@@ -194,7 +202,9 @@ def of_sweep(swept: Sweep, *, named: bool = False, metrics: Sequence[str] = ()) 
         told.append(ahead_sentence(apart[best], shares[best], *order[:2]))
     elif asked and len(order) > 1:
         told.append(_by_metric(results, one_valued[0], *order[:2]))
-    notes = list(notes_of(swept, order, one_valued))
+    if first and first[0].drawn and drawn is not None and best not in seen:
+        told.append(narrower_sentence(drawn, swept.annotations, first[0], best))
+    notes = list(notes_of(swept, order, one_valued, None if named or asked else drawn))
     return Screen(" ".join(filter(None, told)), table, notes, "metrics.csv", _figures(first, order))
 
 
@@ -258,14 +268,20 @@ def _title(
     return capitalised("; ".join(filter(None, [told, against])))
 
 
-def notes_of(swept: Sweep, order: Sequence[str], metrics: Sequence[str] = ()) -> Iterator[str]:
-    """Say what limits a result, the worst first; of `metrics`, which are undefined or infinite in some draws."""
+def notes_of(
+    swept: Sweep, order: Sequence[str], metrics: Sequence[str] = (), drawn: xr.Dataset | None = None
+) -> Iterator[str]:
+    """Say what limits a result, the worst first; of `metrics`, which are undefined or infinite in some draws.
+
+    Of panels that were `drawn`, if these come first.
+    """
     run = lead(swept)
     yield from accuracy_bounds(swept, order[0])
-    if len(order) > 1 and (told := at_other_cut_offs([*truths(swept), run.results][0], *order[:2])):
+    known = [drawn, *truths(swept), run.results][drawn is None :]
+    if len(order) > 1 and (told := at_other_cut_offs(known[0], *order[:2])):
         yield told
     yield from groups_of(run.results)  # which were asked for
-    yield from cautions(swept.annotations, run.results, swept.checks)
+    yield from cautions(swept.annotations, run.results, swept.checks, drawn)
     for name, sentences in (("severities", severity_sentences), ("annotators", group_sentences)):
         yield from reversed(sentences(run.shared[name]) if name in run.shared else [])  # who differs most, last
     if swept.panels is not None and (told := constant_in_words(swept.panels)):
@@ -324,7 +340,7 @@ def _of_cases(swept: Sweep) -> Screen:
 
 
 def of_labels(
-    results: xr.Dataset, panels: xr.Dataset | None, annotations: Annotations, metrics: Sequence[str], over: str = ""
+    results: xr.Dataset, panels: xr.Dataset | None, annotations: Annotations, metrics: Sequence[str]
 ) -> Screen:
     """Say what an evaluation without a model has to say on one screen.
 
@@ -338,8 +354,6 @@ def of_labels(
         Annotations that the results are of.
     metrics
         Metrics that were asked for; by default those that are read first.
-    over
-        Which cases the numbers are about, if not all.
     """
     names = best_first(results)
     known = [name for name in metrics if name in plain_metrics(results)] or first_metrics(results)
@@ -349,10 +363,11 @@ def of_labels(
         told.append(agreement_sentence(panels, of_panels(panels, names)[-1:], names[0]))
     notes = [constant_in_words(panels) if panels is not None else "", expert_in_words(results, annotations)]
     notes += [results.attrs.get("unweighted", ""), *groups_of(results), *map(capitalised, unusual(results)[:2])]
-    notes += [RESTS_ON if panels is not None else ""]
-    title = f"Against {truth_in_words(results.attrs)}{over}"
+    notes += [labels_rest_on(results) if panels is not None else ""]
+    title = f"Against {truth_in_words(results.attrs)}"
     if any(not np.isnan(number.lower) for one in columns for number in one.numbers.values()):
-        title += f", with {width_in_words(results)} intervals for new cases like these"
+        others = " and other experts" if results.attrs.get("readers") == "others" else ""
+        title += f", with {width_in_words(results)} intervals for new cases like these{others}"
     if "positive" in results.attrs:
         title += f"; positive: {results.attrs['positive']}{at_threshold(results) if operating_point(results) else ''}"
     table = table_of(columns, names, {}, title) if columns else None

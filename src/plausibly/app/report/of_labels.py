@@ -36,11 +36,7 @@ from plausibly.evaluation.verdicts import SURE, at_other_cut_offs, for_whom
 from plausibly.metrics import LABEL_METRICS, SumMetric
 from plausibly.metrics.words import capitalised, metric_name
 
-RESTS_ON = (
-    "This rests on these annotators, and on classifiers that have not seen these labels: if they have, their numbers "
-    "are too good. Intervals are for other cases with labels of the same annotators; that others may differ is not "
-    "in them. To compare a classifier with the average annotator, run plausibly judge or discrepancy."
-)
+_SEEN = "classifiers that have not seen these labels: if they have, their numbers are too good"
 _IN_WORDS = 3  # metrics of the headline
 _CHANCE = 0.5  # AUROC of scores that say nothing
 _HALVES = {"sensitivity": "specificity", "ppv": "npv"}  # metrics that are easily raised at the expense of another
@@ -146,6 +142,17 @@ def about_few(results: xr.Dataset) -> str:
     return f"Groups of fewer than {FEW} cases{more} are marked (few): their intervals can be too narrow."
 
 
+def labels_rest_on(results: xr.Dataset) -> str:
+    """Say what numbers rest on, and whom intervals are for."""
+    if results.attrs.get("readers") == "others":
+        return f"This rests on {_SEEN}. Intervals are for other cases and other experts, as far as these tell of them."
+    return (
+        f"This rests on these annotators, and on {_SEEN}. Intervals are for other cases with labels of the same "
+        "annotators; that others may differ is not in them. To compare a classifier with the average annotator, run "
+        "plausibly judge or discrepancy."
+    )
+
+
 def operating_point(results: xr.Dataset) -> str:
     """Say from which score on classifiers name a class; empty if no metric depends on it."""
     names = [str(name) for name in results.data_vars]
@@ -224,7 +231,7 @@ def labels_page(
     return Page(
         f"{listed(best)} against {truth}",
         screen,
-        "No model is needed." + ("" if annotations.rounds is None else f" {annotations.rounds.told}"),
+        _model(results) + ("" if annotations.rounds is None else f" {annotations.rounds.told}"),
         requirements,
         parts=[
             Part("All metrics", metrics, "metrics", open=True),
@@ -235,6 +242,17 @@ def labels_page(
             *about(facts | {"seed": results.attrs["seed"]}, sources, (), _SOURCES[: 1 if panels is None else 2]),
         ],
     )
+
+
+def _model(results: xr.Dataset) -> str:
+    attrs = results.attrs
+    if "strictness" not in attrs:
+        return "No model is needed."
+    whom = f"These {attrs['annotators']}" if "annotators" in attrs else "The"
+    differ = f"{whom} annotators tell how far others differ: by a standard deviation of {attrs['strictness']:.2f} in "
+    differ += f"how readily they name a class, and of {attrs['skill']:.2f} in how sure they are, on log odds."
+    model = f"Panels are drawn under a model, {attrs['model']}."
+    return f"{model} {differ}" if attrs["readers"] == "others" else model
 
 
 def _panels(panels: xr.Dataset, best: Sequence[str]) -> Part:

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from plausibly.base.bootstrap import CI_PROB, holding, interval, width_in_words, width_of
-from plausibly.base.names import probability_in_words
-from plausibly.evaluation.verdicts import SURE
+from plausibly.base.bootstrap import CI_PROB, PANEL, holding, interval, width_in_words, width_of
+from plausibly.base.names import listed, probability_in_words
+from plausibly.data.annotations import Annotations
+from plausibly.evaluation.summaries import summary
+from plausibly.evaluation.verdicts import SURE, what_narrows
 
-PANEL = 5  #: experts of a panel, or as many as cases have labels
 _APART = 0.01  # by which agreement of fewer cases differs from that of all, if it is said
 _CLOSE = 0.05  # width of an interval below which a further digit says something
 
@@ -33,6 +34,8 @@ class Column(NamedTuple):
     share: bool = True
     better: Any = "greater"
     ci_prob: float = CI_PROB
+    people: str = ""  #: Of a panel, who decides
+    drawn: bool = False  #: Whether panels are drawn under a posterior, of all cases
 
 
 def percent(number: Number, to: str = "–") -> str:
@@ -80,9 +83,20 @@ def of_panels(panels: xr.Dataset, names: Sequence[str]) -> list[Column]:
     level = panels["human_level"]
     columns = [_column(panels, "expert_agreement", names, "agrees with an expert", "human_level")]
     if size > 1:
-        heading = f"as {size} experts decide"
-        columns.insert(0, _column(panels.sel(n=size), "panel_accuracy", names, heading, "human_panel"))
+        panel = _column(panels.sel(n=size), "panel_accuracy", names, f"as {size} experts decide", "human_panel")
+        columns.insert(0, panel._replace(people=f"{size} experts"))
     return columns if not np.isnan(float(level)) else [one._replace(expert=None) for one in columns]
+
+
+def drawn_panels(results: xr.Dataset, names: Sequence[str]) -> Column:
+    """Column of panels that were drawn under a posterior, of other experts or of these."""
+    people = f"{results.attrs['panel']} {'other ' if results.attrs['readers'] == 'others' else ''}experts"
+    rows = summary(results[["accuracy", "accuracy_point", "accuracy_total"]]).set_index("classifier")
+    numbers = {name: Number(*rows.loc[name, ["mean", "total_lower", "total_upper"]]) for name in names}
+    replicates = {name: results["accuracy_total"].sel(classifier=name).values for name in names}
+    return Column(
+        f"as {people} decide", numbers, replicates=replicates, people=people, drawn=True, ci_prob=width_of(results)
+    )
 
 
 def _column(panels: xr.Dataset, metric: str, names: Sequence[str], heading: str, expert: str) -> Column:
@@ -112,8 +126,10 @@ def behind(column: Column, first: str, second: str) -> tuple[Number, float]:
 def about_panels(panels: xr.Dataset, columns: Sequence[Column]) -> str:
     """Say what intervals are for, and of which cases panels are."""
     n, of_all = (panels[name].attrs["n_cases"] for name in ("panel_accuracy", "expert_agreement"))
-    few = f"; panels: of {n:,} of {of_all:,} cases" if n < of_all and len(columns) > 1 else ""
-    return f"{width_in_words(panels)} intervals for new cases{few}"
+    of_labels = len(columns) > 1 and not columns[0].drawn
+    few = f"; panels: of {n:,} of {of_all:,} cases" if n < of_all and of_labels else ""
+    others = " and, of panels, for other experts" if "other " in columns[0].people else ""
+    return f"{width_in_words(panels)} intervals for new cases{others}{few}"
 
 
 def agreement_sentence(
@@ -123,11 +139,11 @@ def agreement_sentence(
     expert, told = columns[-1], f"{name}{agrees} with an expert in"
     if len(columns) > 1:
         n, of_all = (panels[one].attrs["n_cases"] for one in ("panel_accuracy", "expert_agreement"))
-        size = columns[0].heading.split()[1]
-        which = f" of the {n:,} cases with {panels.sizes['n']} labels or more" if n < of_all else of
+        size, of_labels = columns[0].people, not columns[0].drawn
+        which = f" of the {n:,} cases with {panels.sizes['n']} labels or more" if n < of_all and of_labels else of
         number = in_percent(columns[0].numbers[name], which)
         how = ", and agrees" if agrees == " agrees" else "; its first choice agrees"
-        told, of = f"{name} decides as {size} experts together would in {number}{how} with one expert in", ""
+        told, of = f"{name} decides as {size} together would in {number}{how} with one expert in", ""
     told += f" {in_percent(expert.numbers[name], of)}"
     if expert.expert is None:
         return f"{told}."
@@ -151,6 +167,16 @@ def ahead_sentence(apart: Number, share: float, first: str, second: str) -> str:
     by += points(apart)[len(points(Number(apart.mean))) :]
     sure = f"with probability {probability_in_words(share)}"
     return f"{by}, better {sure}." if share >= SURE else f"{by}: which is better is open (better {sure})."
+
+
+def narrower_sentence(panels: xr.Dataset, annotations: Annotations, column: Column, name: str) -> str:
+    """Say how wide an interval would be with more annotators, cases or labels; empty if that is unknown."""
+    number = column.numbers[name]
+    if "of_these_sd" not in panels or not (factors := what_narrows(panels, annotations, name)):
+        return ""
+    wide = 100 * (number.upper - number.lower)
+    would = [f"{wide * factor:.{0 if wide >= 5 else 1}f} with {what}" for what, factor in factors.items()]
+    return f"{name}'s interval is {wide:.{0 if wide >= 5 else 1}f} points wide; it would be about {listed(would)}."
 
 
 def constant_in_words(panels: xr.Dataset) -> str:

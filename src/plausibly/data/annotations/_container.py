@@ -24,7 +24,14 @@ from plausibly.data.annotations.io.matrix import matrix_of
 from plausibly.data.annotations.io.source import source_in_memory
 from plausibly.data.annotations.io.spellings import COLUMNS
 from plausibly.data.annotations.shown import check_choices, refuse_comparisons
-from plausibly.data.annotations.views import as_table, chosen_positions, rankings_by_case, rankings_of, selected_rows
+from plausibly.data.annotations.views import (
+    as_table,
+    chosen_positions,
+    rankings_by_case,
+    rankings_of,
+    selected_rows,
+    some_labels,
+)
 from plausibly.data.rounds import Rounds, rounds
 
 if TYPE_CHECKING:
@@ -433,9 +440,7 @@ class Annotations(InBlocks):
             return self
         if self.rounds.kept is None:
             return None
-        with_some = np.flatnonzero(self.per_case)
-        found = self._from_rows(selected_rows(self, with_some, self.rounds.kept), "all", self.ordered)
-        return replace(found, cases=self.cases, annotation_case=with_some[found.annotation_case])
+        return some_labels(self, self.rounds.kept)
 
     def with_cases(self, cases: Iterable[str]) -> "Annotations":
         """Add cases that have no annotations, whose plausibilities follow from the predictions of classifiers.

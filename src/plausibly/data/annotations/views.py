@@ -1,6 +1,7 @@
 """What comes out of annotations again: one case's rankings, all of them as lists or as a table, or a selection."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -106,6 +107,14 @@ def selected_rows(
         order=None if annotations.annotation_order is None else annotations.annotation_order[of_entry],
         told=True,
     )
+
+
+def some_labels(annotations: "Annotations", kept: Bool[np.ndarray, " annotation"]) -> "Annotations":
+    """Keep some annotations of the same cases, some of which may then have none."""
+    n_kept = np.bincount(annotations.annotation_case[kept], minlength=annotations.n_cases)
+    with_some = np.flatnonzero(n_kept)
+    found = annotations._from_rows(selected_rows(annotations, with_some, kept), "all", annotations.ordered)
+    return replace(found, cases=annotations.cases, annotation_case=with_some[found.annotation_case])
 
 
 def _ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
