@@ -91,7 +91,7 @@ def spread(command: Callable[..., None], shared: str) -> Callable[..., None]:
                 del given[name]  # so that the function has its own default
             elif "," in metavar:
                 texts = [text.strip() for text in given[name].split(",")]
-                given[name] = [text for text in texts if text] or texts[:1]  # one of blanks stands for blank cells
+                given[name] = texts if len(texts) == 1 else [*filter(None, texts)]  # a blank one stands for blank cells
         for name, options in classes.items():
             given[name] = options(**{field.name: given.pop(field.name) for field in fields(options) if field.init})
         command(**given)
