@@ -62,7 +62,7 @@ def public_names(module: ModuleType) -> Iterator[tuple[str, str]]:
 
 def write_python(folder: Path) -> None:
     """Write a page for every module: its docstring, and every public name with its own."""
-    folder.mkdir(parents=True, exist_ok=True)
+    _emptied(folder)
     told: dict[int, str] = {}
     for name in MODULES:
         whole = name if name == "plausibly" else f"plausibly.{name}"
@@ -111,11 +111,18 @@ def write_versions(path: Path, project: Path) -> None:
     path.write_text("\n".join(["| library | allowed | this site |", "|---|---|---|", *rows, ""]), encoding="utf-8")
 
 
+def _emptied(folder: Path) -> None:
+    """Make a folder of pages, without those of commands and modules that are gone."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for page in folder.glob("*.*"):
+        page.unlink()
+
+
 def write_commands(folder: Path) -> None:
     """Write a page for every command: its help, and a table of its options."""
     from plausibly.app.cli._app import COMMANDS, HIDDEN, WITHIN, load_command
 
-    folder.mkdir(parents=True, exist_ok=True)
+    _emptied(folder)
     names = [name for name in (*COMMANDS, *HIDDEN) if name not in {"model", *WITHIN["models"].values()}]
     for name in names:
         within = {inner: load_command(elsewhere) for inner, elsewhere in WITHIN.get(name, {}).items()}
