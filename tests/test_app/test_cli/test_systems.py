@@ -98,7 +98,7 @@ def test_bad_input_is_refused_in_a_sentence(outcomes, tmp_path):
         ([outcomes], "nothing says which raters are people"),
         ([outcomes, "--people", "bob"], "people names 'bob', who is not among the raters"),
         ([outcomes, "--people", "ann", "--people-file", outcomes], "named twice, by --people and by --people-file"),
-        ([outcomes, "--people", ","], "people names '', who is not among the raters"),
+        ([outcomes, "--people", ","], "people must name at least one rater"),
         ([outcomes, "--people", "ann", "--ci-prob", "2"], "--ci-prob must lie between 0 and 1"),
         ([outcomes, outcomes, "--people", "ann"], "a second time; keep one"),
         ([f"A={outcomes}", "--people", "ann"], "the table names systems itself; give it without the name 'A'"),
