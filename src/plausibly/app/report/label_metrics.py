@@ -51,7 +51,8 @@ def of_classes(swept: Sweep) -> tuple[str, list[Any]]:
         return "", []
     first, best = found[0], best_classifiers(swept)
     of_all = []
-    for results in found:
+    panels = lead(swept).of_panels
+    for results in [*([] if panels is None or "accuracy" not in panels else [panels]), *found]:
         under = "" if "truth" in results.attrs else f", under {lead(swept).label}"
         plain = results[[name for name in results if not OF_LISTS.match(str(name))]]
         of_all += metric_tables(plain, f"Against {truth_in_words(results.attrs)}{under} [{new_cases(results)}]")
