@@ -537,7 +537,7 @@ NAMED = {"case": ["p", "q"], "annotator": ["ann", "ann"], "label": ["x", "y"]}
 def workbook() -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr("[Content_Types].xml", "<Types/>")
+        archive.writestr(zipfile.ZipInfo("[Content_Types].xml"), "<Types/>")  # of no time: bytes name tests
     return buffer.getvalue()
 
 
