@@ -344,24 +344,24 @@ def shift(values: dict[str, Any], by: Float[np.ndarray, "#annotator class"]) -> 
 
     What else she names keeps its proportions. The mean attention moves by the mean of all. See ``TrueClass``.
     """
-    mean, attention = moved(values["mean_attention"], by.mean()), moved(values["attention"], by.sum(1) / by.shape[1])
+    shares = np.append(values["attention"], values["mean_attention"])
+    shares = moved(shares, np.append(np.broadcast_to(by.mean(1), len(shares) - 1), by.mean()))
+    logs, of_rest, attention, mean = np.log(shares), np.log1p(-shares), shares[:-1], float(shares[-1])
     confusion, strength = values["confusion"].copy(), values["attention_strength"]
     k, named = confusion.shape[-1], diagonals(confusion)
     right = moved(named, by)
     confusion *= ((1 - right) / (1 - np.minimum(named, 1 - 1e-12)))[..., None]
     named[:] = right
-    shape = np.repeat(((1 - attention)[:, None] * values["habit"])[:, None], k, axis=1)
-    diagonals(shape)[:] += attention[:, None]
-    shape *= values["concentration"][:, None]
+    shape = values["concentration"][:, None] * ((1 - attention)[:, None] * values["habit"])[:, None]
+    diagonals(shape)[:] += values["concentration"] * attention[:, None]
     # Of a Dirichlet distribution over rows, in coordinates of the log odds and the proportions of the rest.
-    of_cells = (shape - 1) * np.log(np.maximum(confusion, 1e-290)) - gammaln(shape)
-    of_right = np.log(right) + (k - 1) * np.log1p(-right)
+    of_cells = ((shape - 1) * np.log(np.maximum(confusion, 1e-290)) - gammaln(shape)).sum()
     a, b = strength * mean, strength * (1 - mean)
-    of_attention = a * np.log(attention) + b * np.log1p(-attention) - betaln(a, b)
-    of_rows = of_cells.sum() + of_right.sum() + len(confusion) * gammaln(values["concentration"]).sum()
-    of_mean = np.log(mean) + np.log1p(-mean)
-    moved_values = {"confusion": confusion, "attention": attention, "mean_attention": mean}
-    return values | moved_values, float(of_rows + of_attention.sum() + of_mean)
+    of_attention = a * logs[:-1].sum() + b * of_rest[:-1].sum() - len(attention) * betaln(a, b)
+    of_right = (np.log(right) + (k - 1) * np.log1p(-right)).sum()
+    of_rows = of_cells + of_right + len(confusion) * gammaln(values["concentration"]).sum()
+    values = values | {"confusion": confusion, "attention": attention, "mean_attention": mean}
+    return values, float(of_rows + of_attention + logs[-1] + of_rest[-1])
 
 
 def diagonals(matrices: Float[np.ndarray, "*row k k"]) -> Float[np.ndarray, "*row k"]:

@@ -30,7 +30,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "distributions": 1240,
         "evaluation": 7141,  # panels of other experts, their check by labels, other readers in intervals; nothing went
         "families": 5550,  # families say how annotators answer
-        "inference": 4475,  # moves and chains of all Gibbs samplers came from models and families; a kernel went
+        "inference": 4471,  # moves and chains of all Gibbs samplers came from models and families; a kernel went
         "metrics": 3590,  # average precision of resampled cases
         "models": 1985,
         "plausibly": 120,

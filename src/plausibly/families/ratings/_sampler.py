@@ -119,11 +119,11 @@ class _State:
         order = csr_array(
             (np.arange(1.0, len(rows) + 1), (rows, rated.rater[several])), shape=(rows.max(initial=-1) + 1, n)
         )
-        self._order = order.data.astype(int) - 1
+        self._order = np.flatnonzero(several)[order.data.astype(int) - 1]
         #: of each case with several ratings, who gave them
-        self.together = csr_array(
-            (np.ones(len(rows)), (rows, rated.rater[several])), shape=(rows.max(initial=-1) + 1, n)
-        )
+        self.together = csr_array((np.ones(len(rows)), order.indices, order.indptr), shape=order.shape)
+        self._place = self.together.nonzero() if np.prod(order.shape) < _DENSE else None
+        self.together = self.together if self._place is None else self.together.toarray()
         self._exchanges = _EXCHANGES if self.single.any() else 1
         self._others = [name for name in rated.groups if name != self.largest]
         self._draw_effects()
@@ -193,10 +193,13 @@ class _State:
     ) -> float:
         return self.random.slice(what, x, BROAD, log_density, to)
 
-    def _of_several(self, values: Float[np.ndarray, " rating"]) -> csr_array:
-        """Arrange the values of ratings by case and rater, of cases with several."""
-        data = values[~self.single][self._order]
-        return csr_array((data, self.together.indices, self.together.indptr), shape=self.together.shape)
+    def _of_several(self, values: Float[np.ndarray, " rating"]) -> Any:
+        """Arrange the values of ratings by case and rater, of cases with several, like ``together``."""
+        if self._place is None:
+            return csr_array((values[self._order], self.together.indices, self.together.indptr), self.together.shape)
+        arranged = np.zeros(self.together.shape)
+        arranged[self._place] = values[self._order]
+        return arranged
 
     def _by_case(self, weight: Float[np.ndarray, " rating"]) -> Float[np.ndarray, " case"]:
         return np.bincount(self.rated.case, weight, minlength=self.rated.n_cases)
@@ -211,8 +214,6 @@ class _State:
         error = self.z - self.severity[rated.rater] - self._expected[rated.case]
         squares = rated.rounding**2 + np.bincount(rated.rater, error**2, minlength=len(x))
         alone, who, errors = self.single, self.together, self._of_several(error)
-        if np.prod(who.shape) < _DENSE:
-            who, errors = who.toarray(), errors.toarray()
         n_alone = np.bincount(rated.rater[alone], minlength=len(x))
         of_alone = np.bincount(rated.rater[alone], error[alone] ** 2, minlength=len(x))
 
@@ -226,8 +227,9 @@ class _State:
             return -(self.count @ log) - (of_ratios + squares @ precision - variance * both) / 2
 
         def of_spreads(log: np.ndarray, variation: float) -> float:  # their mean is integrated out
-            mean, of_mean = log.mean(), SPREAD_SD**2 + variation**2 / len(log)
-            around = ((log - mean) ** 2).sum() / variation**2 + (mean - SPREAD) ** 2 / of_mean
+            mean, of_mean = log.sum() / len(log), SPREAD_SD**2 + variation**2 / len(log)
+            rest = log - mean
+            around = rest @ rest / variation**2 + (mean - SPREAD) ** 2 / of_mean
             return -around / 2 - (len(log) - 1) * np.log(variation) - np.log(of_mean) / 2
 
         def scaled(factor: float) -> float:
@@ -308,9 +310,10 @@ class _State:
         shrunk = variance * weight * own
         by_rater = np.bincount(rated.rater, weight - np.where(self.single, shrunk, 0), minlength=n)
         precision[1 : 1 + n, 1 : 1 + n] = np.diag(by_rater + self.severity_spread**-2)
-        if self.together.nnz:
+        if len(self._order):
             pairs = self._of_several(np.sqrt(shrunk))
-            precision[1 : 1 + n, 1 : 1 + n] -= (pairs.T @ pairs).toarray()
+            products = pairs.T @ pairs
+            precision[1 : 1 + n, 1 : 1 + n] -= products if self._place is not None else products.toarray()
         precision[0, 1 : 1 + n] = np.bincount(rated.rater, own, minlength=n)
         within = weight * (self.z - variance * (share * wz)[rated.case])
         right[1 : 1 + n] = np.bincount(rated.rater, within, minlength=n)

@@ -187,29 +187,27 @@ def _exchanged(looks: Looks, weights: Weights, of_looks: Float[np.ndarray, "look
     Looks are summed out; ``of_looks`` is how probable the labels of each case are, up to a factor for the case. A clear
     case and one that nearly is look alike, as do two unclear ones, so their numbers would change slowly given looks.
     """
-    weights, prior = weights.copy(), looks.prior
-    of_kind = looks.means @ of_looks
-    total = weights[0] @ of_kind
-    for pair in random.permutation(looks.alike)[:_EXCHANGES]:
-        both = weights[0, pair].sum()
-        rest = total - weights[0, pair] @ of_kind[pair]
-        first, change = rest + both * of_kind[pair[1]], both * (of_kind[pair[0]] - of_kind[pair[1]])
+    prior, of_kind = looks.prior.tolist(), looks.means @ of_looks
+    total, weight = weights[0] @ of_kind, weights[0].tolist()
+    for one, other in looks.alike[random.permutation(len(looks.alike))[:_EXCHANGES]].tolist():
+        both, difference = weight[one] + weight[other], of_kind[one] - of_kind[other]
+        first, change = total - weight[one] * difference, both * difference
 
-        def log_density(x, pair=pair, first=first, change=change) -> float:
+        def log_density(x, one=one, other=other, first=first, change=change) -> float:
             share = _logistic(x)
-            of_cases = np.log(np.maximum(first + share * change, 1e-30)).sum(dtype=np.float64)
-            return float(of_cases + prior[pair[0]] * log(share) + prior[pair[1]] * log(1 - share))
+            of_cases = float(np.log(np.maximum(first + share * change, 1e-30)).sum(dtype=np.float64))
+            return of_cases + prior[one] * log(share) + prior[other] * log(1 - share)
 
-        def to(x: float, pair=pair, both=both, weights=weights) -> dict[str, Any]:
-            moved = weights.copy()
-            moved[0, pair] = both * _logistic(x), both * (1 - _logistic(x))
-            return {"looks": moved}
+        def to(x: float, one=one, other=other, both=both) -> dict[str, Any]:
+            moved = weight.copy()
+            moved[one], moved[other] = both * _logistic(x), both * (1 - _logistic(x))
+            return {"looks": np.array([moved])}
 
-        share = min(max(weights[0, pair[0]] / both, 1e-12), 1 - 1e-12)
-        x = random.slice("exchange of looks", log(share / (1 - share)), 2.0, log_density, to)
-        weights = to(x)["looks"]
-        total = first + _logistic(x) * change
-    return weights
+        share = min(max(weight[one] / both, 1e-12), 1 - 1e-12)
+        share = _logistic(random.slice("exchange of looks", log(share / (1 - share)), 2.0, log_density, to))
+        weight[one], weight[other] = both * share, both * (1 - share)
+        total = first + share * change
+    return np.array([weight])
 
 
 def _logistic(x: float) -> float:
