@@ -13,7 +13,7 @@ from plausibly.app.cli._model_names import ComparedModelNames
 from plausibly.app.cli._output import speaker
 from plausibly.app.plots import model_comparison
 from plausibly.app.screen import Screen, Table, cell
-from plausibly.data.annotations.usual_models import OF_RANKINGS
+from plausibly.data.annotations.usual_models import OF_RANKINGS, recommended_models, usual_models
 
 MODELS, POINTWISE, FIGURE = "models.csv", "left-out.csv", "models.png"
 
@@ -44,7 +44,9 @@ def compare_models(
     """
     read = data.read(progress=not output.quiet)
     asked |= vars(modelling) | vars(sampling) | {"predictions": options.parse_files(predictions) or None}
-    plan = ComparisonPlan.of(read, parse_variants(model or OF_RANKINGS), **asked)
+    usual = usual_models(read)
+    names = usual if usual == OF_RANKINGS else recommended_models(read, predictions=asked["predictions"] is not None)
+    plan = ComparisonPlan.of(read, parse_variants(model or names), **asked)
     make_folder(output.out, [data.annotations])
     say_progress = speaker(output.quiet)
     compared = plan.run(

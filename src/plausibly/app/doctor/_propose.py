@@ -112,7 +112,7 @@ def propose(together: Together) -> Iterator[Proposal]:
     if whole and known and not scored and not extra and isinstance(read, Annotations):
         yield _proposal(_SETS, "conformal", *base, *_predicted(whole), "--out", "sets")
     if isinstance(read, Annotations) and (read.per_case > 1).mean() > 0.5:
-        yield _proposal(_MODELS, "compare-models", *base)
+        yield _proposal(_MODELS, "models", "compare", *base)
     if main.control is not None:
         table = main.path.with_name(f"{main.path.stem}-{main.control.replace('/', '-').replace(' ', '-')}.csv")
         yield _proposal(_TABLE, "convert", *main.given, str(table), "--control", main.control)
