@@ -44,6 +44,7 @@ from plausibly.evaluation.evidence import (
     unknown_predictions,
 )
 from plausibly.evaluation.experts import (
+    MOST_EXPERTS,
     SAME,
     Panels,
     Readers,
@@ -186,7 +187,7 @@ def evaluate(
     readers
         Whom panels under a posterior are of: other experts of the same kind (``"others"``, the default where annotators
         have names), who differ from these in strictness and skill as these do from each other; or these annotators
-        (``"these"``), whose panels are those of the labels where every case has enough.
+        (``"these"``, as always of grades), whose panels are those of the labels where every case has enough.
     positive
         Class that the others are taken together against. By default, of two classes the one that stands for a success
         (as in pass and fail, yes and no, Inspect's C and I), or the second; of more, every class has its own value.
@@ -378,8 +379,13 @@ def evaluate(
     if not check_truth(truth):
         if truth == "panel" and not isinstance(posterior, Annotations | Scores):
             options |= {"of_panels": check_whole("panel", panel, 1, "give for example 5")}
+            if panel > MOST_EXPERTS:
+                raise ArgumentError(
+                    f"a panel that is drawn has at most {MOST_EXPERTS} experts, but {panel} were given: take "
+                    'truth="most-plausible" (--truth most-plausible), which is what very many would name.'
+                )
         annotations = labels_of_posterior(posterior)
-        if "of_panels" not in options or labels_suffice(posterior, annotations, panel, readers):
+        if "of_panels" not in options or labels_suffice(posterior, annotations, panel, readers, ordered=ordered):
             options.pop("of_panels", None)
             tell(annotations.rounds)
             return against_labels(annotations, predictions, truth, panel=panel, **options).assign_attrs(ci_prob=ci_prob)
@@ -436,7 +442,8 @@ def evaluate_draws(
         lengths = check_lengths("sizes", sizes, annotations.n_classes)
         plan, drawn_panels, about_panels = _plan(question, lists, lengths, break_ties), {}, {}
         if of_panels is not None:
-            drawn_panels, about_panels = _panels(annotations, of_panels, readers, ranges.n_draws, seed)
+            whom = check_readers(readers, annotations, grades=bool(options["ordered"]))
+            drawn_panels, about_panels = _panels(annotations, of_panels, whom, ranges.n_draws, seed)
             sizes_of_panels = (about_panels["panel"], about_panels["panel_checked"])
             plan = plan._replace(panels=sizes_of_panels, median=bool(options["ordered"]))
             about_panels |= {"median": "grades"} if plan.median else {}
@@ -546,10 +553,9 @@ def _plan(question: Question, lists: Mapping[str, tuple[str, int]], sizes: Seque
 
 
 def _panels(
-    annotations: Annotations, size: int, readers: str | None, n_draws: int, seed: int
+    annotations: Annotations, size: int, whom: Readers, n_draws: int, seed: int
 ) -> tuple[dict[str, Panels], dict[str, Any]]:
     """Experts of the panels, and of those of the annotators that labels can check; and what results say of them."""
-    whom = check_readers(readers, annotations)
     of = differences(annotations, seed) if whom == "others" else SAME
     checked = 0 if annotations.rounds is not None else int(min(size, np.median(annotations.annotated.per_case)))
     drawn = {"panels": draw_panels(of, size, annotations.n_classes, n_draws, seed)}

@@ -41,12 +41,13 @@ from plausibly.data.annotations.views import some_labels
 from plausibly.evaluation.truth import first_choice_shares
 from plausibly.posterior import opened, reading
 from plausibly.posterior.blocks import Block
-from plausibly.posterior.says import are_shares
+from plausibly.posterior.says import ORDERED, are_shares
 from plausibly.posterior.split_remainder import split_among_all, uniform
 
 STRICTNESS, SKILL = 0.75, 0.5  #: scales of the half-normal priors of τ and of τ_a, on log odds
 GRID = np.arange(0.075, 2.4, 0.15)  #: values of τ, in the middle of intervals
 SKILLS = np.arange(0.05, 1.6, 0.1)  #: the same of τ_a
+MOST_EXPERTS = 101  #: of a panel that is drawn; more are what most experts would name
 FEW_READERS = 5  #: annotators from which on other readers can be known from these
 MOST_LEFT_OUT = 20  #: annotators, or groups of them, that are left out in turn
 _DENSE = 600  # parameters of strictness whose whole matrix of second derivatives is looked at
@@ -90,8 +91,11 @@ class Panels(NamedTuple):
     power: Float[np.ndarray, "expert draw"]  #: of shares
 
 
-def check_readers(readers: str | None, annotations: Annotations) -> Readers:
+def check_readers(readers: str | None, annotations: Annotations, *, grades: bool = False) -> Readers:
     """Say which readers an interval is about, by default others where annotators have names.
+
+    Panels that are drawn of `grades` are of these: strictness about each grade by itself would make neighbours of a
+    grade as far as any other.
 
     Raises
     ------
@@ -105,7 +109,12 @@ def check_readers(readers: str | None, annotations: Annotations) -> Readers:
             "readers='others' needs annotators by name, since how far they differ tells how far others would: name "
             "them, or leave it out."
         )
-    return readers or ("these" if annotations.anonymous else "others")  # type: ignore[return-value]
+    if readers == "others" and grades:
+        raise ArgumentError(
+            "readers='others' knows strictness about classes, not about grades: leave it out, for panels of these "
+            "annotators."
+        )
+    return readers or ("these" if annotations.anonymous or grades else "others")  # type: ignore[return-value]
 
 
 def of_others(readers: str | None, annotations: Annotations) -> bool:
@@ -126,15 +135,20 @@ def of_others(readers: str | None, annotations: Annotations) -> bool:
     return whom == "others" and (readers is not None or n >= FEW_READERS) and annotations.fair is not None
 
 
-def labels_suffice(posterior: Posterior | str | PathLike, annotations: Annotations, panel: int, readers: Any) -> bool:
+def labels_suffice(
+    posterior: Posterior | str | PathLike, annotations: Annotations, panel: int, readers: Any, *, ordered: bool = False
+) -> bool:
     """Whether panels are those of the labels: of these annotators, enough in every case, or of a true class."""
     with opened(posterior) if isinstance(posterior, str | PathLike) else reading(posterior) as source:
-        return not are_shares(source.attrs) or enough_labels(annotations, panel, readers)
+        grades = ordered or bool(source.attrs.get(ORDERED))
+        return not are_shares(source.attrs) or enough_labels(annotations, panel, readers, ordered=grades)
 
 
-def enough_labels(annotations: Annotations, panel: int, readers: str | None) -> bool:
+def enough_labels(annotations: Annotations, panel: int, readers: str | None, *, ordered: bool) -> bool:
     """Whether panels are of these annotators, of whom enough have labelled every case."""
-    return check_readers(readers, annotations) == "these" and bool((annotations.per_case >= panel).all())
+    return check_readers(readers, annotations, grades=ordered) == "these" and bool(
+        (annotations.per_case >= panel).all()
+    )
 
 
 def differences(annotations: Annotations, seed: int = 0) -> Differences:

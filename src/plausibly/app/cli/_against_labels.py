@@ -122,7 +122,7 @@ def against_labels(
     options |= {name: arguments[name] for name in ("break_ties", "replicates", "seed") if name in arguments}
     make_folder(out, [data.annotations], fresh=fresh)
     source: Any = read
-    if asked.truth == "panel" and not enough_labels(read, asked.n_experts, asked.readers):
+    if asked.truth == "panel" and not enough_labels(read, asked.n_experts, asked.readers, ordered=asked.ordered):
         source = aggregate(read, predictions=lined_up, seed=settings.seed, progress=not quiet)
     evaluated = partial(
         evaluate,
@@ -142,6 +142,8 @@ def against_labels(
         **options,
     )
     results = evaluated(weights=weights)
+    if "withheld" in results.attrs:
+        raise ArgumentError(f"panels of {asked.n_experts} are not known: {results.attrs['withheld']}")
     unweighted = None if weights is None else evaluated()
     results.attrs |= {"threshold_from": chosen} if (chosen := how_chosen(asked)) else {}
     if asked.gold is not None:

@@ -315,7 +315,7 @@ def run(
         chains = "All chains converged." if swept.converged and any(run.has_chains for run in runs) else ""
         if told := " ".join(filter(None, [order_over_runs(swept), chains])):
             say(told)
-    judged = requirement_table(swept, required)
+    judged = requirement_table(swept, required, panels_first=not (named or asked.metrics or asked.metric))
     if required:
         files.write(REQUIREMENTS, judged)
     for results in truths(swept) if chosen else ():

@@ -100,8 +100,8 @@ def _bounds(metric: str) -> tuple[float, float]:
     return (0.0, 1.0) if _SHARE.fullmatch(metric) else (-np.inf, np.inf)
 
 
-def requirement_table(swept: Sweep, requirements: Sequence[Requirement]) -> pd.DataFrame:
-    """Tabulate how probably requirements are met, under every run that counts.
+def requirement_table(swept: Sweep, requirements: Sequence[Requirement], *, panels_first: bool = False) -> pd.DataFrame:
+    """Tabulate how probably requirements are met, under every run that counts, or against the panels of the first.
 
     These are the runs whose prior is from the same source as that of the leading one, and that have draws. A
     probability is unknown, NaN, for classifiers that must have seen the labels, and for metrics that are withheld.
@@ -110,10 +110,14 @@ def requirement_table(swept: Sweep, requirements: Sequence[Requirement]) -> pd.D
         return pd.DataFrame()
     leading, seen = lead(swept), checks_failed(swept, "ceiling")
     runs = [run for run in alike(swept.runs, leading) if run.results.sizes["draw"] > 1] or [leading]
-    tables = [
-        requirement_rows(run.results, requirements, {"model": run.model, "reliability": run.reliability}, seen)
-        for run in runs
-    ]
+    tables = []
+    for one in requirements:
+        panels = leading.of_panels if panels_first else None
+        of_panels = panels is not None and "top1_" not in one.text and one.metric.removeprefix("top1_") in panels
+        one = one._replace(metric=one.metric.removeprefix("top1_")) if of_panels else one
+        for run in [leading] if of_panels else runs:
+            where = {"model": run.model, "reliability": run.reliability}
+            tables.append(requirement_rows(panels if of_panels else run.results, [one], where, seen))
     return pd.concat(tables, ignore_index=True)
 
 

@@ -12,6 +12,7 @@ from plausibly.base.names import listed
 from plausibly.data.annotations import Annotations
 
 STORE = ".zarr"  #: suffix of posteriors that are folders
+_NOTES = "readme", "notes", "license", "changelog"  # files about a folder
 
 
 class Study(NamedTuple):
@@ -26,8 +27,8 @@ class Study(NamedTuple):
 
 
 def files_of(folder: Path) -> list[Path]:
-    """Files of a folder, and stores of posteriors, in the order of their names; hidden ones are left out."""
-    found = (one for one in folder.iterdir() if not one.name.startswith("."))
+    """Files of a folder, and stores of posteriors, in the order of their names; hidden ones and notes are left out."""
+    found = (one for one in folder.iterdir() if not one.name.startswith(".") and one.stem.lower() not in _NOTES)
     return sorted(one for one in found if one.is_file() or one.suffix == STORE)
 
 

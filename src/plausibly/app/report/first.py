@@ -280,14 +280,14 @@ def notes_of(
     known = [drawn, *truths(swept), run.results][drawn is None :]
     if len(order) > 1 and (told := at_other_cut_offs(known[0], *order[:2])):
         yield told
-    yield from groups_of(run.results)  # which were asked for
+    yield from groups_of(run.results if drawn is None else drawn)  # which were asked for
     yield from cautions(swept.annotations, run.results, swept.checks, drawn)
     for name, sentences in (("severities", severity_sentences), ("annotators", group_sentences)):
         yield from reversed(sentences(run.shared[name]) if name in run.shared else [])  # who differs most, last
     if swept.panels is not None and (told := constant_in_words(swept.panels)):
         yield told
     yield from choice_of_cases(swept)
-    for freed in [*freed_shape(swept, run).values()][:1]:
+    for freed in [*freed_shape(swept, run).values()][: drawn is None]:
         yield from filter(None, [too_far(freed)])
         if "total_lower" in freed:
             ends = " to ".join(f"{100 * freed[f'total_{end}']:.1f}" for end in ("lower", "upper"))

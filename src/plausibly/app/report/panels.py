@@ -13,6 +13,7 @@ from plausibly.evaluation.summaries import summary
 from plausibly.evaluation.verdicts import SURE, what_narrows
 
 _APART = 0.01  # by which agreement of fewer cases differs from that of all, if it is said
+_WIDE = 5  # points from which on a width needs no further digit
 _CLOSE = 0.05  # width of an interval below which a further digit says something
 
 
@@ -129,6 +130,7 @@ def about_panels(panels: xr.Dataset, columns: Sequence[Column]) -> str:
     of_labels = len(columns) > 1 and not columns[0].drawn
     few = f"; panels: of {n:,} of {of_all:,} cases" if n < of_all and of_labels else ""
     others = " and, of panels, for other experts" if "other " in columns[0].people else ""
+    others = " and other experts" if panels.attrs.get("readers") == "others" else others
     return f"{width_in_words(panels)} intervals for new cases{others}{few}"
 
 
@@ -175,8 +177,15 @@ def narrower_sentence(panels: xr.Dataset, annotations: Annotations, column: Colu
     if "of_these_sd" not in panels or not (factors := what_narrows(panels, annotations, name)):
         return ""
     wide = 100 * (number.upper - number.lower)
-    would = [f"{wide * factor:.{0 if wide >= 5 else 1}f} with {what}" for what, factor in factors.items()]
-    return f"{name}'s interval is {wide:.{0 if wide >= 5 else 1}f} points wide; it would be about {listed(would)}."
+    digits = 0 if wide >= _WIDE else 1
+    would = [
+        f"{wide * factor:.{digits}f} with {what}"
+        for what, factor in factors.items()
+        if f"{wide * factor:.{digits}f}" != f"{wide:.{digits}f}"
+    ]
+    if not would:
+        return ""
+    return f"{name}'s interval is {wide:.{digits}f} points wide; it would be about {listed(would)}."
 
 
 def constant_in_words(panels: xr.Dataset) -> str:
