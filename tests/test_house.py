@@ -22,13 +22,13 @@ LIMITS: dict[str, dict[str, int]] = {
     "lines of code": {
         "aggregation": 5967,  # panels of a sweep, and their rows; width of intervals
         "agreement": 8690,  # reader studies; a sentence for each note; 0 and 1 that may mean either
-        "app": 13475,  # panels that are drawn, on screens and pages; folders as input for declared options
+        "app": 13493,  # panels that are drawn, on screens and pages; folders as input for declared options
         "base": 2210,  # programs that the next process finds without tracing them; width of intervals
         "data": 15408,  # one reader with roles and layouts; files that are not read say what to give
         "decisions": 3896,  # what is said of sets without the prior
         "distances": 1860,  # distances of sets
         "distributions": 1240,
-        "evaluation": 7141,  # panels of other experts, their check by labels, other readers in intervals; nothing went
+        "evaluation": 7161,  # panels of other experts, their check by labels, other readers in intervals; nothing went
         "families": 5550,  # families say how annotators answer
         "inference": 4471,  # moves and chains of all Gibbs samplers came from models and families; a kernel went
         "metrics": 3590,  # average precision of resampled cases
