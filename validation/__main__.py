@@ -27,6 +27,7 @@ from validation import (
     judge,
     judged,
     ordinal,
+    other_experts,
     own_programs,
     panels,
     planning,
@@ -80,6 +81,7 @@ CHECKS: dict[str, Callable[[Settings], Iterator[Result]]] = {
     "own-programs": own_programs.check,
     "verification": verification.check,
     "readers": readers.check,
+    "other-experts": other_experts.check,
 }
 #: What `--quick` leaves out, and why; `--only` runs it all the same.
 SLOW = {
@@ -87,6 +89,7 @@ SLOW = {
     "reliability": "a posterior by NUTS for each data set",
     "crowds": "half a minute a crowd; true-class calibrates the same samplers",
     "judged": "a posterior by NUTS for each data set",
+    "other-experts": "a posterior for each data set; a slow test simulates six",
     "rasch": "NumPyro's own NUTS; tests compare the program with its formula",
     "team": "a population of a million lesions; intervals and panels count the same intervals",
 }

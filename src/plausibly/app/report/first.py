@@ -74,6 +74,7 @@ from plausibly.posterior.annotator_tables import group_sentences
 from plausibly.posterior.says import assumption
 
 EXPERT = "another expert"
+_GROUP = " of the group "  # in what is said of raters
 _MOST = 4  # columns of numbers
 MOST_DRAWN = 12  #: classifiers of the figure, the best first
 _READ = "Points with {:g} % intervals for new cases like these; dashed, with a band: another expert"
@@ -281,9 +282,12 @@ def notes_of(
     if len(order) > 1 and (told := at_other_cut_offs(known[0], *order[:2])):
         yield told
     yield from groups_of(run.results if drawn is None else drawn)  # which were asked for
-    yield from cautions(swept.annotations, run.results, swept.checks, drawn)
+    raters = []
     for name, sentences in (("severities", severity_sentences), ("annotators", group_sentences)):
-        yield from reversed(sentences(run.shared[name]) if name in run.shared else [])  # who differs most, last
+        raters += reversed(sentences(run.shared[name]) if name in run.shared else [])  # who differs most, last
+    yield from (told for told in raters if _GROUP in told)  # which was asked for, too
+    yield from cautions(swept.annotations, run.results, swept.checks, drawn)
+    yield from (told for told in raters if _GROUP not in told)
     if swept.panels is not None and (told := constant_in_words(swept.panels)):
         yield told
     yield from choice_of_cases(swept)
