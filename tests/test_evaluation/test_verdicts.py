@@ -119,3 +119,15 @@ def test_annotators_are_counted_where_they_are_known():
     assert for_whom({"annotators": 1}) == "for this one annotator"
     assert for_whom({"annotators": 8}) == "for these 8 annotators"
     assert for_whom({}) == "for these annotators"
+
+
+def test_requirements_and_groups_are_against_what_the_screen_shows_first(folder, tmp_path):
+    words = [*given(folder), "--require", "A:accuracy>=0.3", "--require", "A:top1_accuracy>=0.3", "--replicates", 50]
+    shown = " ".join(succeed("evaluate", *words, "--quick", "--out", tmp_path).output.split())
+    of_panels, of_most = pd.read_csv(tmp_path / "requirements.csv").to_dict("records")
+    assert (of_panels["metric"], of_panels["against"]) == ("accuracy", "what five other experts would decide")
+    assert of_most["metric"] == "top1_accuracy"
+    metrics = pd.read_csv(tmp_path / "metrics.csv").query("classifier == 'A'").set_index("metric")
+    assert (
+        f"A decides as 5 other experts together would in {100 * metrics.loc['panel_accuracy', 'mean']:.1f} %" in shown
+    )

@@ -15,6 +15,7 @@ from plausibly.evaluation.experts import labels_suffice
 from plausibly.evaluation.metrics import ANSWERS, usual_metrics
 from plausibly.evaluation.panel_tables import first_choices
 from plausibly.evaluation.thresholds import decided
+from plausibly.metrics import LABEL_METRICS
 from plausibly.metrics.declared import improper
 from plausibly.metrics.inputs import answered
 
@@ -81,8 +82,10 @@ def against_panels(plan: "Plan", posterior: Posterior, scheduler: Any) -> xr.Dat
     if labels_suffice(posterior, plan.annotations, PANEL, None):
         return None
     options = {**_options(plan), "k": None, "sizes": (), "progress": False, "scheduler": scheduler, "prevalence": None}
-    scores = list(plan.predictions.values())
-    options["metrics"] = ["accuracy", *(name for name in label_metrics(_two(plan), scores) if name in _OF_PANELS)]
+    usual = [name for name in label_metrics(_two(plan), list(plan.predictions.values())) if name in _OF_PANELS]
+    asked = {**plan.options["metrics"].sums, **plan.options["metrics"].order}
+    asked = [name for name, metric in asked.items() if LABEL_METRICS.get(name) == metric and not metric.along]
+    options["metrics"] = list(dict.fromkeys(["accuracy", *usual, *asked]))
     options |= {"of_panels": PANEL}
     found = evaluate_draws(posterior, plan.predictions, **options, by=plan.options["by"]).drop_dims("case")
     if found.attrs["readers"] == "others" and "accuracy" in found:  # what labels leave open by themselves
