@@ -22,7 +22,7 @@ LIMITS: dict[str, dict[str, int]] = {
     "lines of code": {
         "aggregation": 5970,  # panels of a sweep, and their rows; width of intervals
         "agreement": 8690,  # reader studies; a sentence for each note; 0 and 1 that may mean either
-        "app": 13497,  # panels that are drawn, on screens and pages; folders as input for declared options
+        "app": 13498,  # panels that are drawn, on screens and pages; folders as input for declared options
         "base": 2210,  # programs that the next process finds without tracing them; width of intervals
         "data": 15408,  # one reader with roles and layouts; files that are not read say what to give
         "decisions": 3896,  # what is said of sets without the prior

@@ -127,7 +127,6 @@ def test_requirements_and_groups_are_against_what_the_screen_shows_first(folder,
     of_panels, of_most = pd.read_csv(tmp_path / "requirements.csv").to_dict("records")
     assert (of_panels["metric"], of_panels["against"]) == ("accuracy", "what five other experts would decide")
     assert of_most["metric"] == "top1_accuracy"
-    metrics = pd.read_csv(tmp_path / "metrics.csv").query("classifier == 'A'").set_index("metric")
-    assert (
-        f"A decides as 5 other experts together would in {100 * metrics.loc['panel_accuracy', 'mean']:.1f} %" in shown
-    )
+    best = pd.read_csv(tmp_path / "metrics.csv").query("metric == 'panel_accuracy'").nlargest(1, "mean").iloc[0]
+    told = f"{best['classifier']} decides as 5 other experts together would in {100 * best['mean']:.1f} %"
+    assert told in shown

@@ -155,9 +155,8 @@ def cautions(
 def _of_panels(panels: xr.Dataset) -> Iterator[str]:
     """Say whose panels do not decide as their labels do, and that other experts are not in intervals."""
     if "panel_excess" in panels:
-        excess, error = (panels[name].to_series() for name in ("panel_excess", "panel_excess_error"))
-        off = excess[(excess.abs() > _OFF) & (excess.abs() > _SURE * error)]
-        if len(off):
+        excess, error = (panels[name].to_series().to_dict() for name in ("panel_excess", "panel_excess_error"))
+        if off := {name: value for name, value in excess.items() if abs(value) > max(_OFF, _SURE * error[name])}:
             points = ", ".join(f"{name} {100 * value:+.1f}" for name, value in off.items())
             people = panels.attrs["panel_checked"]
             yield (

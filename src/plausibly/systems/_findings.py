@@ -206,7 +206,8 @@ def by_person(read: Outcomes) -> pd.DataFrame:
     chosen = read.is_person[read.rater]
     cell, n_cells, _ = cell_of_rows(read)
     cell, rater = cell[chosen], read.rater[chosen]
-    value, first, second = (None if one is None else one[chosen] for one in read.in_order)
+    value, first, second = read.in_order
+    value, first, second = value[chosen], first[chosen], None if second is None else second[chosen]
     number, total = np.bincount(cell, minlength=n_cells)[cell], np.bincount(cell, value, n_cells)[cell]
     several = number > 1
     gap = (value - (total - value) / np.maximum(number - 1, 1))[several]

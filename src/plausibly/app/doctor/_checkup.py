@@ -192,7 +192,7 @@ def _one_annotator(one: Looked, main: Looked) -> Looked | None:
     read, labels = one.content, one.labels
     alone = isinstance(read, Annotations) and labels is not None and not read.anonymous and len(read.annotators) == 1
     alone = alone and not one.files and ending(one.path) in TABLES and main.cases is not None and one is not main
-    if not alone or 2 * len(np.intersect1d(main.cases, read.cases)) < len(main.cases):
+    if not alone or labels is None or 2 * len(np.intersect1d(main.cases, read.cases)) < len(main.cases):
         return None
     who = str(read.annotators[0])
     found = of_one_rater(Path(f"{one.path}:{who}"), labels.cases[labels.case].tolist(), labels.values.tolist(), {})

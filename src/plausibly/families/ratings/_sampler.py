@@ -221,7 +221,7 @@ class _State:
             precision = np.exp(-2 * log)
             one = 1 + variance * precision
             both, of_ratios = of_alone @ (precision**2 / one), n_alone @ np.log(one)
-            if who.shape[0]:
+            if len(errors):
                 ratio = 1 + variance * (who @ precision)
                 both, of_ratios = both + ((errors @ precision) ** 2 / ratio).sum(), of_ratios + np.log(ratio).sum()
             return -(self.count @ log) - (of_ratios + squares @ precision - variance * both) / 2

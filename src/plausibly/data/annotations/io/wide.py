@@ -171,7 +171,7 @@ def _without_sums(texts: Mapping[str, np.ndarray], case: str | None) -> tuple[np
     sums: list[str] = []
     while case is not None and len(kept) > 1:
         cells = [texts[case][kept[-1]], *(column[kept[-1]] for column in texts.values())]
-        name = next(one for one in cells if one is not None)
+        name = str(next(one for one in cells if one is not None))
         if name.lower() not in _SUMS:
             break
         sums.append(name)
