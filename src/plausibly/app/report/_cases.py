@@ -61,10 +61,10 @@ def undecided(swept: Sweep, run: Run) -> pd.DataFrame:
         given = [f"{who}: {ranking}" for who, ranking in _annotations(swept, str(name))]
         row = {"case": str(name), "certainty": f"{max(shares.values()):.2f}"}
         row |= {"plausible classes": _some(told, _MOST_CLASSES), "annotations": _some(given, _MOST_ANNOTATIONS, "; ")}
-        choices = run.choices
-        for classifier in best_classifiers(swept) if choices is not None else ():
-            chosen = choices.sel(classifier=classifier).values[at]
-            row[f"choices of {classifier}"] = ", ".join(map(str, chosen))
+        if run.choices is not None:
+            for classifier in best_classifiers(swept):
+                chosen = run.choices.sel(classifier=classifier).values[at]
+                row[f"choices of {classifier}"] = ", ".join(map(str, chosen))
         rows.append(row)
     return pd.DataFrame(rows)
 
