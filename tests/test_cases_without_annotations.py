@@ -258,12 +258,14 @@ def test_accuracy_is_over_all_cases_and_agreement_over_annotated_ones():
         assert results[name].attrs["n_cases"] == 40
     assert np.isnan(results["annotator_agreement"].values[40:]).all()
     assert np.isfinite(results["annotator_agreement"].values[:40]).all()
-    for how in ({"truth": "annotator"}, {"truth": "panel", "panel": 3}):
-        how |= {"metrics": ["accuracy", "brier", "auroc"], "clusters": patients}
-        found = pb.evaluate(posterior, scores, **how)
-        expected = pb.evaluate(annotations, rows(scores, annotations), **how | {"clusters": patients[:40]})
-        for name in expected.data_vars:
-            np.testing.assert_allclose(found[name], expected[name], rtol=1e-4, atol=1e-6)
+    how = {"truth": "annotator", "metrics": ["accuracy", "brier", "auroc"], "clusters": patients}
+    found = pb.evaluate(posterior, scores, **how)
+    expected = pb.evaluate(annotations, rows(scores, annotations), **how | {"clusters": patients[:40]})
+    for name in expected.data_vars:
+        np.testing.assert_allclose(found[name], expected[name], rtol=1e-4, atol=1e-6)
+    drawn = pb.evaluate(posterior, scores, truth="panel", metrics=["accuracy"], progress=False)
+    assert drawn.attrs["readers"] == "others"
+    assert drawn["accuracy"].sizes["draw"] == 40  # of all cases
     assert pb.evaluation.limits(annotations.with_cases(scores["A"].index)) == pb.evaluation.limits(annotations)
     checks = [pb.evaluation.evidence_checks(posterior, scores)]
     of_annotated = pb.aggregate(annotations, predictions=rows(scores, annotations), **FEW)

@@ -170,7 +170,7 @@ def test_comparison_says_that_cases_were_not_seen():
     annotations, _ = crowd(n=30)
     models = {"one-coin": {"draws": 40, "chains": 1, "warmup": 50}, "dirichlet-categorical": (1,)}
     compared = pb.compare_models(annotations, models, progress=False)
-    assert "Shared parameters of one-coin were estimated without the cases" in compared.verdict()
+    assert "What cases share, for one-coin, was learned without the cases" in compared.verdict()
     elpd = compared.table["elpd"]
     assert elpd["one-coin"] > elpd["dirichlet-categorical@1"]
     assert np.isfinite(compared.pointwise["error"].values).all()

@@ -175,7 +175,7 @@ def test_a_program_of_one_s_own_is_known_by_its_code_or_version(annotations, tmp
     settings = {"draws": 4, "chains": 1, "warmup": 2, "progress": False}
     pb.aggregate(some, program(1.0), out=tmp_path / "p.zarr", **settings)
     pb.aggregate(some, program(1.0), out=tmp_path / "p.zarr", **settings)
-    with pytest.raises(ArgumentError, match=r"program was [0-9a-f]+ and is"):
+    with pytest.raises(ArgumentError, match=r"another posterior \(program changed\)"):
         pb.aggregate(some, program(2.0), out=tmp_path / "p.zarr", **settings)
     pb.aggregate(some, program(1.0), out=tmp_path / "p.zarr", fresh=True, version="1", **settings)
     pb.aggregate(some, program(2.0), out=tmp_path / "p.zarr", version="1", **settings)

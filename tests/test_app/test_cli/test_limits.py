@@ -69,7 +69,7 @@ def test_one_label_a_case_is_reported_by_agreement_bounds_and_what_is_assumed(fo
     assert "top1_accuracy" in metrics.iloc[1]  # as published
     found, screen, _ = evaluated(folder, "one", monkeypatch, "--prior-kappa", 3, classifiers="A")
     assert "is what you assumed by --prior-kappa" in found.output
-    assert "accuracy: against what most experts would name" in screen
+    assert "decides as 5 other experts together would in" in screen
     assert "may be anything" not in screen
 
 

@@ -282,6 +282,7 @@ def notes_of(
     if len(order) > 1 and (told := at_other_cut_offs(known[0], *order[:2])):
         yield told
     yield from groups_of(run.results if drawn is None else drawn)  # which were asked for
+    yield from choice_of_cases(swept)  # what numbers are of
     raters = []
     for name, sentences in (("severities", severity_sentences), ("annotators", group_sentences)):
         raters += reversed(sentences(run.shared[name]) if name in run.shared else [])  # who differs most, last
@@ -290,7 +291,6 @@ def notes_of(
     yield from (told for told in raters if _GROUP not in told)
     if swept.panels is not None and (told := constant_in_words(swept.panels)):
         yield told
-    yield from choice_of_cases(swept)
     for freed in [*freed_shape(swept, run).values()][: drawn is None]:
         yield from filter(None, [too_far(freed)])
         if "total_lower" in freed:
