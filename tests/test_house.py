@@ -36,7 +36,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "plausibly": 120,
         "posterior": 3613,  # further sites of programs, stored and diagnosed
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 39657,  # panels of other experts: brute force, formulas, and coverage; folders as input
+        "tests": 39660,  # panels of other experts: brute force, formulas, and coverage; folders as input
         "validation": 6961,  # panels of other experts: public readers and simulated ones; scales of their priors
     },
     "shape": {

@@ -277,7 +277,7 @@ def crowd() -> tuple:
     frame["ward"] = frame["case"].str[1:].astype(int).map(lambda i: i % 2)
     frame["role"] = frame["annotator"].map(lambda name: "nurse" if name in ("a0", "a1") else "doctor")
     named = {name: answers(own) for name, own in models.items()}
-    options = {"model": "one-coin", "draws": 150, "warmup": 60, "chains": 2, "replicates": 200, "progress": False}
+    options = {"model": "one-coin", "draws": 250, "warmup": 100, "chains": 2, "replicates": 200, "progress": False}
     by = ["site", "ward", "role"]
     return frame, named, pb.agreement.judge(frame, named, by=by, intersections=True, **options)
 

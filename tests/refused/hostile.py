@@ -171,7 +171,7 @@ FILES = [
     ("a.csv", LONG, None, A, "the table has no rows; give at least one"),
     ("a.csv", LONG + "p,ann,x,1\np,ann\n", None, F, "Row #3: Expected 4 columns, got 2"),
     ("a.csv", LONG + "p,ann,x,1,2\n", None, F, "no table of equally long rows (CSV parse error: Row #2"),
-    ("a.csv", ', ",,"\n",\n', None, A, "the header names the column '' 3 times"),
+    ("a.csv", ', ",,"\n",\n', None, A, "the header has 3 cells without a name"),
     ("a.csv", "case,class,rank\np,x,1\n", None, A, "no column 'annotator' (columns found: 'case', 'class', 'rank')"),
     ("a.csv", "Case,Doctor,Diagnosis,Rank\np,a,x,1\n", None, A, "the column 'Case' is not known; call it 'case'"),
     ("a.csv", "case,annotator,class,Rank\np,a,x,1\n", None, A, "the column 'Rank' is not known; call it 'rank'"),

@@ -146,7 +146,7 @@ def test_another_posterior_is_refused_or_replaced(monkeypatch, float64, annotati
         if changed is not None:
             with pytest.raises(ArgumentError, match=rf"p\.zarr holds another posterior \({sentence}\).*--fresh"):
                 pb.aggregate(annotations, out=out, **SETTINGS | changed)
-    with pytest.raises(ArgumentError, match=r"annotations was [0-9a-f]+ and is [0-9a-f]+\)"):
+    with pytest.raises(ArgumentError, match=r"\(annotations changed\)"):
         pb.aggregate(annotations.select(np.arange(20)), out=out, **SETTINGS)
     with float64(), pytest.raises(ArgumentError, match=r"jax_enable_x64 was False and is True"):
         pb.aggregate(annotations, out=out, **SETTINGS)

@@ -28,6 +28,8 @@ def run(command):
 def parse(command):
     """Parse the words of a command as it is printed."""
     _, name, *words = shlex.split(command)
+    if name == "models":  # a group of commands
+        name, *words = f"{words[0]}-models", *words[1:]
     return load_command(name).make_context(name, words).params
 
 

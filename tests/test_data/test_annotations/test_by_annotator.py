@@ -86,7 +86,7 @@ def test_every_command_reads_them(tmp_path):
     succeed("convert", *words, tmp_path / "all.csv")
     assert said(pb.read_annotations(tmp_path / "all.csv")) == LABELS
     for source in ([tmp_path / "all.csv"], words, [words[0], "--labels", words[1], "--labels", words[2]]):
-        assert "equally) 0.6284" in succeed("agreement", *source, "--replicates", 0).output
+        assert "0.628" in succeed("agreement", *source, "--replicates", 0).output
     succeed("audit", *words)
     truth = ["--truth", "annotator", "--predictions", f"m={model}"]
     for name, source in (("whole", [tmp_path / "all.csv"]), ("each", words)):
@@ -144,8 +144,7 @@ def test_doctor_puts_them_together(tmp_path):
     found = pb.doctor([*words, model])
     assert "by 3 annotators of 10 cases" in str(found)
     for command in found.commands:
-        given_there = shlex.split(command)[2:5]
-        assert given_there == words
+        assert [word for word in shlex.split(command) if word in words] == words
     succeed(*shlex.split(found.commands[0])[1:])
     alone = str(pb.doctor(list(given.values())))
     first = shlex.quote(f"ann doccano={given['ann']}")
