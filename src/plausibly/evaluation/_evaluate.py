@@ -180,8 +180,8 @@ def evaluate(
         one expert would say, each by the share of a case's annotations that name it first, without a model
         (``"annotator"``); or what a panel of experts would decide (``"panel"``). Of annotations alone, panels are
         those of a case's labels, see :func:`plausibly.evaluation.panels`. Under a posterior of shares of annotators,
-        a panel is drawn in every draw, whatever the number of labels; under a
-        posterior of a true class, panels are those of the labels.
+        a panel is drawn in every draw, whatever the number of labels; under one of a true class, panels are those of
+        the labels.
     panel
         Number of experts of a panel; of annotations alone, cases with fewer do not count.
     readers
@@ -377,19 +377,19 @@ def evaluate(
     posterior = posterior.grades() if ordered and isinstance(posterior, Scores) else posterior
     drawn = {"k": k, "sizes": sizes, "progress": progress, "scheduler": scheduler}
     if not check_truth(truth):
-        if truth == "panel" and not isinstance(posterior, Annotations | Scores):
-            options |= {"of_panels": check_whole("panel", panel, 1, "give for example 5")}
+        of_labels = truth == "annotator" or isinstance(posterior, Annotations | Scores)
+        if not of_labels:
+            check_whole("panel", panel, 1, "give for example 5")
             if panel > MOST_EXPERTS:
                 raise ArgumentError(
                     f"a panel that is drawn has at most {MOST_EXPERTS} experts, but {panel} were given: take "
                     'truth="most-plausible" (--truth most-plausible), which is what very many would name.'
                 )
         annotations = labels_of_posterior(posterior)
-        if "of_panels" not in options or labels_suffice(posterior, annotations, panel, readers, ordered=ordered):
-            options.pop("of_panels", None)
+        if of_labels or labels_suffice(posterior, annotations, panel, readers, ordered=ordered):
             tell(annotations.rounds)
             return against_labels(annotations, predictions, truth, panel=panel, **options).assign_attrs(ci_prob=ci_prob)
-        drawn |= {"k": None, "sizes": ()}
+        drawn |= {"k": None, "sizes": (), "of_panels": panel}
     results = evaluate_draws(posterior, predictions, **options, **drawn).assign_attrs(ci_prob=ci_prob)
     limited = f"What limits these accuracies: {results.attrs['limits']}" if "limits" in results.attrs else None
     attrs = results.attrs
