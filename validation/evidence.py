@@ -33,11 +33,11 @@ from plausibly.base.bootstrap import CI_PROB
 from plausibly.base.progress import Progress
 from plausibly.data.annotations import Annotations, Slots
 from plausibly.data.case import LabelledCases
+from plausibly.data.regression import prior_shapes
 from plausibly.evaluation import evidence_checks
 from plausibly.evaluation.checks import label_checks
 from plausibly.evaluation.evidence import digests
 from plausibly.families.priors import Evidence, PredictionsPrior, case_prior
-from plausibly.families.priors._program import prior_shapes
 from plausibly.families.priors.evidence import labels_of
 from plausibly.families.priors.evidence import log_scores as centred
 from plausibly.families.priors.fit import fit

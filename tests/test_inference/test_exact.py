@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from plausibly.base.random_streams import case_keys
+from plausibly.base.random_streams import as_key, case_keys
 from plausibly.data.annotations import Annotations, Slots
 from plausibly.inference import dirichlet
 from plausibly.inference.exact import _dirichlet
+from plausibly.inference.exact._gammas import log_gammas
 
 FALSE_ALARM = 1e-4  # of all tests of this file together
 CASES = [[[["a"], ["b"]]], [[["c"]]], [[["a", "b", "c"]]], [[["b"]]]]
@@ -79,23 +80,12 @@ def test_parts_make_no_difference(draws, monkeypatch):
     np.testing.assert_allclose(dirichlet(SHAPE, SLOTS, KEYS, chains=4, draws=2500), draws, rtol=1e-4, atol=1e-6)
 
 
-def test_settings_of_jax_given_as_a_context_hold(monkeypatch):
-    """They are those of one thread, and draws are made in several."""
-    annotations = Annotations.from_labels([["x"], ["y"], ["x", "y"]], classes=["x", "y"])
-    slots = Slots.of(annotations)
-    keys = case_keys(0, annotations.cases)
-    monkeypatch.setattr(_dirichlet, "_NUMBERS", 16)  # a slot at a time
-
-    def draw():
-        return dirichlet(np.ones(len(slots)), slots, keys, chains=2, draws=8)
-
-    usual = draw()
+def test_gamma_variables_are_those_of_jax_whatever_its_settings():
+    words = np.asarray(jax.random.key_data(case_keys(0, map(str, range(200)))))
+    shape = np.repeat(np.float32([1e-9, 0.01, 0.7, 0.99, 1, 1.5, 2, 5, 30, 1000.3]), 20)
+    found = jax.jit(lambda words: log_gammas((words[:, 0], words[:, 1]), shape, 500))
+    expected = jax.vmap(lambda key, a: jax.random.loggamma(key, a, (500,)))(as_key(words), shape)
+    np.testing.assert_allclose(found(words), expected, rtol=1e-4, atol=1e-5)
+    usual = found(words)
     with jax.threefry_partitionable(False):
-        unusual = draw()
-    jax.config.update("jax_threefry_partitionable", False)
-    try:
-        expected = draw()
-    finally:
-        jax.config.update("jax_threefry_partitionable", True)
-    np.testing.assert_array_equal(unusual, expected)
-    assert (unusual != usual).any()
+        np.testing.assert_array_equal(found(words), usual)

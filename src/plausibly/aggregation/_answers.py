@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Float, Int
 
-from plausibly.aggregation._on_demand import OnDemand
+from plausibly.aggregation._on_demand import OfPosterior
 from plausibly.aggregation.layout import lay_out
 from plausibly.base.arviz import Posterior, from_groups, to_groups
 from plausibly.base.progress import Progress
@@ -21,6 +21,7 @@ from plausibly.data.annotations import Annotations, Scores, Slots
 from plausibly.families.settled import BY_PROGRAM, Settled
 from plausibly.inference import log_answers, log_ways
 from plausibly.posterior import annotations_of, case_names, slots_of
+from plausibly.posterior.on_demand import outer
 from plausibly.posterior.sites import site_values
 
 GROUP, FIRST_CHOICE, LABEL = "posterior_predictive", "first_choice", "label"
@@ -84,13 +85,13 @@ def with_answers(posterior: Posterior, observed: Annotations | Scores, settled: 
     return from_groups(groups | {GROUP: xr.Dataset(made, coords=coords)}, posterior.attrs)
 
 
-class _Whole(OnDemand):
+class _Whole(OfPosterior):
     """An array that is computed as a whole when any of it is read."""
 
-    def _part(self, key: tuple[Any, ...]) -> np.ndarray:
+    def part(self, key: tuple[Any, ...]) -> np.ndarray:
         if self._values is None:
             self._values = self._compute().reshape(self.shape).astype(self.dtype)
-        return self._values[key]
+        return outer(self._values, key)
 
     _values: np.ndarray | None = None
 

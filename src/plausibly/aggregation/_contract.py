@@ -6,6 +6,7 @@ its program; otherwise results would depend on how they are computed.
 """
 
 import math
+import warnings
 from collections.abc import Hashable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -18,7 +19,7 @@ from jaxtyping import Float
 from numpyro.infer.util import log_density
 
 from plausibly.aggregation.layout import exact_posterior, lay_out
-from plausibly.base.errors import ArgumentError
+from plausibly.base.errors import ArgumentError, PlausiblyWarning
 from plausibly.base.fingerprint import data_digest, identity
 from plausibly.data.annotations import Annotations, Scores, Slots
 from plausibly.data.case import Entries, NormalInverseGamma, ScoreSums
@@ -33,6 +34,7 @@ _CLOSE = 1e-3  # relative to the values; single precision and the order of sums 
 _PRIOR = NormalInverseGamma(0.0, 1.0, 2.0, 1.0)
 _SAME = 1e-3  # differences of probabilities, and of log densities relative to their sizes, are of rounding below it
 _kept: dict[Hashable, dict[str, Any]] = {}  # by models and arguments that were checked in this process: what was found
+AT_THRESHOLD = 0.05  #: share of scores equal to the threshold from which on a model of numbers misleads
 
 
 def check_contract(observed: Annotations | Scores, settled: Settled) -> Settled:
@@ -293,4 +295,17 @@ def check_shares(
             f"the site 'plausibility' of {name} must be shares of the slots of a case, but in case "
             f"{str(annotations.cases[case])!r} one draw is {np.round(own, 3).tolist()}: let them sum to 1, and none be "
             "negative."
+        )
+
+
+def warn_of_ties(name: str, scores: Scores, threshold: float) -> None:
+    """Warn of scores that stand at the threshold, half of which a model of numbers takes to be above it."""
+    share = float((scores.score == threshold).mean())
+    if share > AT_THRESHOLD:
+        warnings.warn(
+            f"{share:.0%} of the scores equal the threshold, {threshold:g}: {name} treats scores as numbers, and "
+            "puts about half the plausibility of such a case above it. Choose ordinal-scores, which "
+            "treats scores as categories, or a threshold between two scores.",
+            PlausiblyWarning,
+            stacklevel=2,
         )

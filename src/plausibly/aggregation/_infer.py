@@ -1,6 +1,5 @@
 """Independent cases, but for a prior that is learned: the family of models that name no other."""
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -8,12 +7,19 @@ from typing import Any
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from plausibly.aggregation._contract import check_shares
+from plausibly.aggregation._contract import check_shares, warn_of_ties
 from plausibly.aggregation._on_demand import with_log_likelihood, with_point_estimate
 from plausibly.aggregation._with_population import Mixture, draw_exactly, learn_prior, sample_by_head
-from plausibly.aggregation.layout import Shapes, check_sizes, exact_posterior, lay_out, point_estimate, prior_share
+from plausibly.aggregation.layout import (
+    Shapes,
+    check_sizes,
+    closed_form,
+    exact_posterior,
+    lay_out,
+    point_estimate,
+    prior_share,
+)
 from plausibly.base.arviz import Posterior
-from plausibly.base.errors import PlausiblyWarning
 from plausibly.base.memory import release_memory
 from plausibly.base.programs import tell_of_first_run
 from plausibly.base.progress import Progress
@@ -30,7 +36,6 @@ from plausibly.inference import (
     Heads,
     bucket_scores,
     check_likelihood,
-    dirichlet,
     dirichlet_tree,
     draw_scores,
     estimate_ordinal_prior,
@@ -43,11 +48,11 @@ from plausibly.inference import (
 )
 from plausibly.posterior import build_posterior
 from plausibly.posterior.diagnostics import convergence
+from plausibly.posterior.on_demand import Draws, mean_draws
 from plausibly.posterior.sites import dataset_of, draws_of_sites
 
 _TOGETHER = 2000  # cases without annotations that are drawn at a time
 _OF_NUTS = {"thinning": list(THINNING), "max_tree_depth": MAX_TREE_DEPTH}
-AT_THRESHOLD = 0.05  #: share of scores equal to the threshold from which on a model of numbers misleads
 
 
 class Independent:
@@ -107,7 +112,11 @@ class Independent:
             exact = np.zeros(observed.n_cases, bool) if scores is not None else settled.known_cases(observed)
             work = _Work(settled, observed, labels, slots, prior, exact, keys, bars, mixture, categories)
             draw = {"exact": _exact, "gibbs": _gibbs, "nuts": _nuts}[engine]
-            drawn = draw(work) if annotated.all() else _partly(work, draw, annotated)
+            if (form := closed_form(settled, observed, slots, prior, mixture)) is not None:
+                numbers = settled.numbers("chains", "draws")
+                drawn = _Drawn(form.draw(**numbers) if point == "mean" else Draws(form, **numbers))
+            else:
+                drawn = draw(work) if annotated.all() else _partly(work, draw, annotated)
             release_memory()
             plausibility, statistics, diagnosed = drawn.plausibility, drawn.statistics, None
             if mixture is not None:
@@ -131,13 +140,15 @@ class Independent:
             share = None
             if scores is None and mixture is None:
                 share = prior_share(model, observed, slots, prior, arguments)
-            if not model.built_in:
+            if not model.built_in and form is None:
                 check_shares(model.name, observed, slots, plausibility)
-            values, later = plausibility.mean((0, 1)), point == "later" and model.update is not None
+            later, estimate = point == "later" and model.update is not None, None
             # Of scores, NUTS keeps the plausibilities alone.
             if point != "mean" and not later and (scores is None or engine == "exact"):
                 estimate = point_estimate(model, observed, slots, arguments, *how)
-                values = values if estimate is None else np.where(np.isnan(estimate), values, estimate)
+            values = np.full(len(slots), np.nan) if estimate is None else np.asarray(estimate)
+            if (unknown := np.isnan(values)).any():
+                values = np.where(unknown, mean_draws(plausibility, unknown), values)
         posterior = build_posterior(
             plausibility,
             labels,
@@ -204,7 +215,7 @@ class _Work:
 class _Drawn:
     """Output of an engine."""
 
-    plausibility: Float[np.ndarray, "chain draw slot"]
+    plausibility: Float[np.ndarray, "chain draw slot"] | Draws
     statistics: dict[str, np.ndarray] | None = None  # None of independent draws
     attrs: dict[str, Any] = field(default_factory=dict)
     by_case: dict[str, np.ndarray] | None = None  # mean and variance of scores
@@ -218,25 +229,12 @@ def _prior_of_scores(scores: Scores, settled: Settled) -> tuple[NormalInverseGam
     if settled.model.categories:
         categories = Categories.of(scores, arguments["cutpoints"])
     else:
-        _warn_of_ties(settled.model.name, scores, arguments["threshold"])
+        warn_of_ties(settled.model.name, scores, arguments["threshold"])
     if arguments["prior"] is not None:
         return NormalInverseGamma(*arguments["prior"]), categories
     if categories is not None:
         return estimate_ordinal_prior(scores, categories, settled.seed), categories
     return estimate_prior(scores), None
-
-
-def _warn_of_ties(name: str, scores: Scores, threshold: float) -> None:
-    """Warn of scores that stand at the threshold, half of which a model of numbers takes to be above it."""
-    share = float((scores.score == threshold).mean())
-    if share > AT_THRESHOLD:
-        warnings.warn(
-            f"{share:.0%} of the scores equal the threshold, {threshold:g}: {name} treats scores as numbers, and "
-            "puts about half the plausibility of such a case above it. Choose ordinal-scores, which "
-            "treats scores as categories, or a threshold between two scores.",
-            PlausiblyWarning,
-            stacklevel=2,
-        )
 
 
 def _partly(work: _Work, draw: Callable[[_Work], _Drawn], annotated: Bool[np.ndarray, " case"]) -> _Drawn:
@@ -266,20 +264,18 @@ def _partly(work: _Work, draw: Callable[[_Work], _Drawn], annotated: Bool[np.nda
     numbers = np.tile(mixture.numbers(n_draws), chains) if sampled else None
     for cases in np.split(np.flatnonzero(~annotated), np.arange(_TOGETHER, (~annotated).sum(), _TOGETHER)):
         which = np.isin(np.arange(len(annotated)), cases)
-        nothing, keys = np.zeros(int(which[work.slots.case].sum())), take(work.keys, cases)
-        found = draw_exactly(mixture.select(which), nothing, keys, chains=chains, draws=n_draws, numbers=numbers)
+        given = mixture.select(which), np.zeros(int(which[work.slots.case].sum())), work.settled.seed
+        found = draw_exactly(*given, chains=chains, draws=n_draws, numbers=numbers)
         plausibility[..., which[slots.case]] = found
     return _Drawn(plausibility, statistics or None, attrs, sites=sites)
 
 
 def _exact(work: _Work) -> _Drawn:
-    """Independent draws from the posterior that the model declares."""
+    """Independent draws from the posterior that the model declares, where it has no form that is kept."""
     found = exact_posterior(work.model, work.observed, work.slots, work.prior, work.arguments)
     numbers = work.settled.numbers("chains", "draws")
     if work.mixture is not None:
-        return _Drawn(draw_exactly(work.mixture, found, work.keys, **numbers))
-    if not work.model.of_scores:
-        return _Drawn(dirichlet(found, work.slots, work.keys, **numbers))
+        return _Drawn(draw_exactly(work.mixture, found, work.settled.seed, **numbers))
     threshold = work.arguments["threshold"]
     plausibility, by_case = draw_scores(found, threshold, work.keys, **numbers)
     below = found.probability_below(threshold)

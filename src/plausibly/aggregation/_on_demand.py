@@ -5,15 +5,12 @@ Log likelihoods are as large as the draws or larger, and few readers want them: 
 and only evaluation and files need them.
 """
 
-from abc import abstractmethod
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from jaxtyping import Float
-from xarray.backends import BackendArray
-from xarray.core import indexing
 
 from plausibly.aggregation.layout import lay_out, point_estimate
 from plausibly.base.arviz import Posterior, from_groups, to_groups
@@ -23,6 +20,7 @@ from plausibly.data.annotations import Annotations, Scores
 from plausibly.families import Settled
 from plausibly.inference import likelihood_shapes, log_likelihood, normal_log_likelihood
 from plausibly.posterior import LIKELIHOODS, slots_of
+from plausibly.posterior.on_demand import OnDemand, outer
 from plausibly.posterior.store_reading import Names
 
 _POINT = "point_plausibility"
@@ -60,47 +58,26 @@ def with_point_estimate(
     return from_groups(groups | {"constant_data": constants}, posterior.attrs)
 
 
-class OnDemand(BackendArray):
-    """An array in place of which xarray keeps the recipe until it is read."""
+class OfPosterior(OnDemand):
+    """An array that is computed from draws, annotations and the model."""
 
     def __init__(self, posterior: Posterior, observed: Annotations | Scores, settled: Settled, progress: bool = False):
         self._posterior, self._observed, self._settled, self._progress = posterior, observed, settled, progress
-        self.dtype = np.dtype(np.float32)
-
-    @property
-    @abstractmethod
-    def shape(self) -> tuple[int, ...]:
-        """Lengths of the dimensions."""
-
-    @abstractmethod
-    def _part(self, key: tuple[Any, ...]) -> np.ndarray:
-        """Values of a part."""
-
-    def variable(self, *dims: str) -> xr.Variable:
-        """Return a variable that is computed when it is read, once."""
-        lazy = indexing.CopyOnWriteArray(indexing.LazilyIndexedArray(self))
-        return xr.Variable(dims, indexing.MemoryCachedArray(lazy))
-
-    def __deepcopy__(self, memo: Any) -> "OnDemand":
-        return self
-
-    def __getitem__(self, key: indexing.ExplicitIndexer) -> np.ndarray:
-        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self._part)
 
     @cached_property
     def _slots(self):
         return slots_of(self._posterior)
 
 
-class _PointEstimate(OnDemand):
+class _PointEstimate(OfPosterior):
     """Plausibilities (slot,) of the model's point estimate."""
 
     @property
     def shape(self) -> tuple[int, ...]:
         return (self._posterior["posterior"].sizes["slot"],)
 
-    def _part(self, key: tuple[Any, ...]) -> np.ndarray:
-        return self._whole[key]
+    def part(self, key: tuple[Any, ...]) -> np.ndarray:
+        return outer(self._whole, key)
 
     @cached_property
     def _whole(self) -> Float[np.ndarray, " slot"]:
@@ -112,7 +89,7 @@ class _PointEstimate(OnDemand):
         return np.where(np.isnan(values), self._posterior["constant_data"][_POINT].values, values)
 
 
-class _LogLikelihood(OnDemand):
+class _LogLikelihood(OfPosterior):
     """Log probabilities (chain, draw, annotation), computed for the cases whose annotations are asked for."""
 
     @property
@@ -120,14 +97,14 @@ class _LogLikelihood(OnDemand):
         sizes = self._posterior["posterior"].sizes
         return sizes["chain"], sizes["draw"], len(self._observed.annotation_case)
 
-    def _part(self, key: tuple[Any, ...]) -> np.ndarray:
+    def part(self, key: tuple[Any, ...]) -> np.ndarray:
         annotation_case = self._observed.annotation_case
         wanted = np.arange(self.shape[-1])[key[-1]]
         if not np.size(wanted):
-            return np.empty(self.shape, self.dtype)[key]
+            return outer(np.empty(self.shape, self.dtype), key)
         first, last = annotation_case[wanted.min()], annotation_case[wanted.max()] + 1
         start = np.searchsorted(annotation_case, first)
-        return self._of_cases(int(first), int(last))[*key[:-1], wanted - start]
+        return outer(self._of_cases(int(first), int(last)), (*key[:-1], wanted - start))
 
     @cached_property
     def _shapes(self):

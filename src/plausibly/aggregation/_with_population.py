@@ -4,17 +4,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int, Key, UInt32
+from jaxtyping import Array, Bool, Float, Int, Key
 
-from plausibly.base.pools import threads
 from plausibly.base.progress import Progress
-from plausibly.base.random_streams import Stream, fold_in, generator, stream_words
-from plausibly.data.annotations import Annotations, Slots
+from plausibly.base.random_streams import Stream, case_keys, fold_in, generator, stream_words
+from plausibly.data.annotations import Annotations
 from plausibly.families import Settled
 from plausibly.families.priors import CasePriors, ClassPrior, PredictionsPrior
 from plausibly.families.priors.population import estimate, shifts_text
-from plausibly.inference import Heads
-from plausibly.inference.draws import log_gammas
+from plausibly.inference import Form, Heads, dirichlet_rows
 
 SAMPLED = 8  #: draws of a population given each of which the Gibbs sampler runs, for full Bayesian inference
 SAMPLED_ALONE = 25  #: the same for a prior without components, under which the sampler needs a fifth of the warm-up
@@ -23,9 +21,6 @@ SAMPLED_ALONE = 25  #: the same for a prior without components, under which the 
 SWEEPS = {"draws": 1000, "warmup": 500}
 
 PARTS_OF_MEAN = 40  #: draws of the shared parameters over which an expected plausibility is averaged, at most
-
-_LEAST = 1e-9
-_CASES = 100  # that a thread draws one after the other
 
 
 def learn_prior(settled: Settled, annotations: Annotations, *, seed: int, progress: bool) -> Settled:
@@ -137,10 +132,20 @@ def expected(mixture: Mixture, counts: Float[np.ndarray, " core"]) -> Float[np.n
     return np.mean(means, axis=0)
 
 
+def form_of(
+    mixture: Mixture, counts: Float[np.ndarray, " core"], seed: int, numbers: Int[np.ndarray, " draw"] | None = None
+) -> Form | None:
+    """Posterior given label counts, if it has a form that is kept; ``numbers`` are those of :func:`draw_exactly`."""
+    if mixture.whole.closed_form is None:
+        return None
+    counts = mixture.priors.on_slots(counts)
+    return mixture.whole.closed_form(mixture.annotations.cases, mixture.priors.slots, counts, seed, numbers=numbers)
+
+
 def draw_exactly(
     mixture: Mixture,
     counts: Float[np.ndarray, " core"],
-    keys: Key[Array, " case"],
+    seed: int,
     *,
     chains: int,
     draws: int,
@@ -150,13 +155,9 @@ def draw_exactly(
 
     ``numbers`` are those of the draws of the shared parameters, for a prior that every draw has one of.
     """
-    words, slots = stream_words(keys)[Stream.POPULATION], mixture.priors.slots
-    if mixture.whole.shapes is not None:
-        numbers = np.arange(chains * draws) % mixture.whole.n_draws if numbers is None else numbers
-        shape = mixture.whole.shapes(mixture.annotations, mixture.priors.slots, numbers)
-        shape += mixture.priors.on_slots(counts).astype(np.float32)
-        _draw_in_place(shape, slots, words)
-        return shape.reshape(chains, draws, -1)
+    if (form := form_of(mixture, counts, seed, numbers)) is not None:
+        return form.draw(chains, draws)
+    slots, words = mixture.priors.slots, stream_words(case_keys(seed, mixture.annotations.cases))[Stream.POPULATION]
     out = np.empty((chains, draws, len(slots)), np.float32)
     first = 0
     for number, (priors, n) in enumerate(mixture.parts(draws)):
@@ -167,7 +168,7 @@ def draw_exactly(
             random = generator(words[case], number)
             head = np.searchsorted(below[case], random.random(chains * n) * below[case, -1])
             shape = (priors.shape[:, own] + added[own])[np.minimum(head, below.shape[1] - 1)]
-            out[:, first : first + n, own] = _dirichlet(random, shape).reshape(chains, n, -1)
+            out[:, first : first + n, own] = dirichlet_rows(random, shape).reshape(chains, n, -1)
         first += n
     return out
 
@@ -211,27 +212,6 @@ def _split(
         own = own[unnamed[own]]
         if len(own) > 1:
             shape = priors.shape[:, own][head[..., case].ravel()]
-            shares = _dirichlet(generator(words[case], number), shape)
+            shares = dirichlet_rows(generator(words[case], number), shape)
             out[..., own] *= shares.reshape(*head.shape[:2], -1)
     return out
-
-
-def _draw_in_place(shape: Float[np.ndarray, "draw slot"], slots: Slots, words: UInt32[np.ndarray, "case 2"]) -> None:
-    """Replace shapes by draws, case by case: as there is one shape for each draw, JAX would take ten times as long."""
-
-    def draw(cases: range) -> None:
-        for case in cases:
-            own = slice(*slots.start[case : case + 2])
-            shape[:, own] = _dirichlet(generator(words[case]), shape[:, own])
-
-    with threads() as pool:
-        n = len(words)
-        list(pool.map(draw, (range(first, min(first + _CASES, n)) for first in range(0, n, _CASES))))
-
-
-def _dirichlet(random: np.random.Generator, shape: Float[np.ndarray, "draw slot"]) -> Float[np.ndarray, "draw slot"]:
-    """One draw for each row of shapes; by logarithms, where small shapes are not lost."""
-    shape = np.maximum(shape, _LEAST)
-    logs = log_gammas(shape, random)
-    values = np.exp(logs - logs.max(1, keepdims=True))
-    return values / values.sum(1, keepdims=True)

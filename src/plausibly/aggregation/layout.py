@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from plausibly.aggregation._with_population import Mixture, expected
+from plausibly.aggregation._with_population import Mixture, expected, form_of
 from plausibly.base.errors import AnnotationError
 from plausibly.base.progress import Progress
 from plausibly.base.random_streams import case_keys, take
@@ -16,7 +16,7 @@ from plausibly.data.annotations.by_case import check_annotated
 from plausibly.data.case import Entries, NormalInverseGamma, ScoreSums
 from plausibly.families import Settled
 from plausibly.families.model import SETTINGS, Model
-from plausibly.inference import Shape, gibbs_shapes, maximum_likelihood, nuts_shapes, point_shapes
+from plausibly.inference import Dirichlets, Form, Shape, gibbs_shapes, maximum_likelihood, nuts_shapes, point_shapes
 from plausibly.models import MODELS
 
 
@@ -47,6 +47,27 @@ def exact_posterior(
     assert model.exact is not None
     view = ScoreSums.of(observed) if isinstance(observed, Scores) else Entries.of(observed, slots)
     return model.call("exact", view, prior, **model.passed(arguments))
+
+
+def closed_form(
+    settled: Settled,
+    observed: Annotations | Scores,
+    slots: Slots,
+    prior: Float[np.ndarray, " slot"] | NormalInverseGamma,
+    mixture: Mixture | None,
+) -> Form | None:
+    """Exact posterior that is kept as Dirichlet distributions of its cases; None of scores and where it is sampled."""
+    if settled.engine != "exact" or isinstance(observed, Scores):
+        return None
+    assert not isinstance(prior, NormalInverseGamma)
+    annotated, found = observed.per_case > 0, np.zeros(len(slots))
+    if annotated.any():
+        core = annotated[slots.case]
+        own = slots.select(annotated), prior[core], settled.arguments
+        found[core] = exact_posterior(settled.model, observed.annotated, *own)
+    if mixture is not None:
+        return form_of(mixture, found, settled.seed)
+    return Dirichlets(slots, observed.cases, settled.seed, found)
 
 
 def prior_share(

@@ -69,10 +69,10 @@ def _folded(
     words: UInt32[np.ndarray, "*#shape 2"], numbers: UInt32[np.ndarray, "*#shape"]
 ) -> UInt32[np.ndarray, "*shape 2"]:
     """Fold numbers into keys, as ``jax.random.fold_in`` does, by NumPy: of a few rows, JAX would only compile."""
-    return np.stack(np.broadcast_arrays(*_threefry(words[..., 0], words[..., 1], np.uint32(0), numbers)), axis=-1)
+    return np.stack(np.broadcast_arrays(*threefry(words[..., 0], words[..., 1], np.uint32(0), numbers)), axis=-1)
 
 
-def _threefry(key, other_key, first, second):
+def threefry(key, other_key, first, second):
     """Threefry-2x32 with twenty rounds, of keys and counters that are arrays of NumPy or JAX.
 
     Salmon, Moraes, Dror & Shaw (2011), Parallel random numbers: as easy as 1, 2, 3.
@@ -164,7 +164,7 @@ def random_bits(
     >>> expected.tolist() == [int(first), int(second)]
     True
     """
-    return _threefry(words[..., 0], words[..., 1], draw, jnp.asarray(number).astype(jnp.uint32))
+    return threefry(words[..., 0], words[..., 1], draw, jnp.asarray(number).astype(jnp.uint32))
 
 
 def uniform_draws(words: UInt32[np.ndarray, "case 2"], n_draws: int) -> Float[np.ndarray, "case draw"]:
@@ -176,7 +176,7 @@ def uniform_draws(words: UInt32[np.ndarray, "case 2"], n_draws: int) -> Float[np
     >>> bool((uniform_draws(words, 5)[1:, :3] == uniform_draws(words[1:], 3)).all())
     True
     """
-    bits, _ = _threefry(words[:, :1], words[:, 1:], np.arange(n_draws, dtype=np.uint32), np.uint32(0))
+    bits, _ = threefry(words[:, :1], words[:, 1:], np.arange(n_draws, dtype=np.uint32), np.uint32(0))
     return (bits + 0.5) * 2.0**-32
 
 

@@ -56,6 +56,20 @@ def expected_shares(
     return (1 - background) * jax.nn.softmax(z, axis=-1) + background * jnp.exp(log_prevalence)
 
 
+def prior_shapes(
+    parameters: Mapping[str, Array],
+    log_scores: Float[Array, "classifier case class"],
+    log_prevalence: Float[Array, " class"],
+) -> Float[Array, "case class"]:
+    """Compute the Dirichlet shapes of every case: expected shares times a concentration, by the entropy of these."""
+    mean = expected_shares(parameters, log_scores, log_prevalence)
+    log_concentration = parameters["log_concentration"]
+    if "log_concentration_by_entropy" in parameters:
+        entropy = -(mean * jnp.log(mean)).sum(-1, keepdims=True) / jnp.log(mean.shape[-1])
+        log_concentration = log_concentration + parameters["log_concentration_by_entropy"] * (entropy - 0.5)
+    return jnp.exp(log_concentration) * mean
+
+
 def prior_moments(n_classifiers: int, n_classes: int) -> tuple[Float[np.ndarray, " coefficient"], ...]:
     """Prior means and standard deviations of all coefficients where each case has one true class, as vectors.
 

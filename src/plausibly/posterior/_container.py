@@ -12,6 +12,7 @@ from plausibly.base.arviz import Posterior, from_groups, is_posterior, to_groups
 from plausibly.base.errors import ArgumentError, PlausiblyError, reason, show
 from plausibly.data.annotations import Annotations, Scores, Slots
 from plausibly.data.annotations.by_case import check_annotated
+from plausibly.posterior.on_demand import Draws
 
 REMAINDER_NAME = "(remainder)"
 """Class name of the slot that stands for all unnamed classes."""
@@ -28,7 +29,7 @@ _VARIABLES = {
 
 
 def build_posterior(
-    plausibility: Float[np.ndarray, "chain draw slot"],
+    plausibility: Float[np.ndarray, "chain draw slot"] | Draws,
     annotations: Annotations,
     slots: Slots,
     *,
@@ -51,7 +52,8 @@ def build_posterior(
     Parameters
     ----------
     plausibility
-        Draws; the slots of a case sum to one. A point estimate has one chain and one draw.
+        Draws, or what makes them when they are read; the slots of a case sum to one. A point estimate has one chain and
+        one draw.
     annotations
         Annotations that the draws were conditioned on.
     slots
@@ -97,7 +99,8 @@ def build_posterior(
     >>> posterior["posterior"]["plausibility"].sizes["draw"]
     2
     """
-    plausibility = np.asarray(plausibility, np.float32)
+    on_demand = isinstance(plausibility, Draws)
+    plausibility = plausibility if on_demand else np.asarray(plausibility, np.float32)
     n_chains, n_draws = _check_shape("plausibility", plausibility, (None, None, len(slots.case)))[:2]
     point = np.asarray(point, np.float32)
     _check_shape("point", point, (len(slots.case),))
@@ -112,9 +115,11 @@ def build_posterior(
             "annotator": ("annotation", annotations.annotators[annotations.annotation_annotator]),
         }
     slot_coords |= {"class_index": ("slot", slots.class_index), "n_classes": ("slot", slots.n_classes)}
+    dims = "chain", "draw", "slot"
     groups = {
         "posterior": xr.Dataset(
-            {"plausibility": (("chain", "draw", "slot"), plausibility)}, coords=chain_draw | slot_coords
+            {"plausibility": plausibility.variable(*dims) if on_demand else (dims, plausibility)},
+            coords=chain_draw | slot_coords,
         )
     }
     sizes = (n_chains, n_draws, annotations.n_cases)

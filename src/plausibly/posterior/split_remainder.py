@@ -39,6 +39,7 @@ from jaxtyping import Array, Bool, Float, Int, Shaped, UInt32
 from numpy.polynomial import chebyshev
 from scipy import special
 
+from plausibly.base.lanes import collected
 from plausibly.base.random_streams import Stream, random_bits
 
 DEGREE = 15
@@ -101,7 +102,6 @@ NEGLIGIBLE = 1e-9
 STICKS_BELOW = 0.1
 """Concentration from which all pieces are drawn at once."""
 
-_LANES = 2**11  # pairs at a time
 _ROWS = 8  # pieces of each pair at a time
 _TINY = 1e-36  # size of a piece that is too small for a float
 
@@ -139,7 +139,7 @@ def largest_pieces(
         lanes = live, jnp.where(live, mass[case, at], 0), threshold[case, at], words[case], draw[at], members[case]
         return (lax.cond(concentration < STICKS_BELOW, *ways, lanes, concentration, polynomial),)
 
-    return _collected(needed, few, count)[0]
+    return collected(needed, few, count)[0]
 
 
 def largest_classes(
@@ -186,7 +186,7 @@ def largest_classes(
         sizes = jnp.maximum(mass[case, at] * jnp.exp(top - highest) / jnp.maximum(total, 1e-30), least)
         return jnp.where(top > -jnp.inf, sizes, 0), names
 
-    return _collected(needed, few, count, jnp.float32, jnp.int32)
+    return collected(needed, few, count, jnp.float32, jnp.int32)
 
 
 def insert_at(
@@ -196,45 +196,6 @@ def insert_at(
     pushed = jnp.concatenate([jnp.zeros_like(greater[:1]), greater[:-1]])
     previous = jnp.concatenate([values[:1], values[:-1]])
     return jnp.where(pushed, previous, jnp.where(greater, value, values))
-
-
-def _collected(needed, few, count, *dtypes):
-    """Apply a function to the pairs of a case and a draw that need it, in batches of one size.
-
-    It gets which of a batch are real, their cases and their draws, and returns arrays (count, batch).
-    """
-    dtypes = dtypes or (jnp.float32,)
-    n_draws = needed.shape[1]
-    wanted = needed.ravel()
-    place = _running_count(wanted) - 1
-    total = jnp.sum(wanted)
-    room = -(-len(wanted) // _LANES) * _LANES
-    order = (
-        jnp.full(room, len(wanted))
-        .at[jnp.where(wanted, place, room)]
-        .set(jnp.arange(len(wanted)), mode="drop", unique_indices=True)
-    )
-
-    def batch(number, found):
-        pair = lax.dynamic_slice(order, (number * _LANES,), (_LANES,))
-        live = pair < len(wanted)
-        inside = jnp.minimum(pair, len(wanted) - 1)
-        made = few(live, inside // n_draws, inside % n_draws)
-        return tuple(one.at[:, pair].set(own, mode="drop") for one, own in zip(found, made, strict=True))
-
-    found = tuple(jnp.zeros((count, len(wanted)), dtype) for dtype in dtypes)
-    found = lax.fori_loop(0, -(-total // _LANES), batch, found)
-    return tuple(one.reshape(count, *needed.shape) for one in found)
-
-
-def _running_count(given: Bool[Array, " n"]) -> Int[Array, " n"]:
-    """Cumulative sum by two triangular products: less to compile than a scan, and exact below 2**24."""
-    width = 1 << ((max(len(given) - 1, 1).bit_length() + 1) // 2)
-    table = jnp.pad(given.astype(jnp.float32), (0, -len(given) % width)).reshape(-1, width)
-    within = jnp.matmul(table, jnp.triu(jnp.ones((width, width))), precision=lax.Precision.HIGHEST)
-    rows = within[:, -1]
-    before = jnp.matmul(jnp.tri(len(rows), k=-1), rows, precision=lax.Precision.HIGHEST)
-    return (within + before[:, None]).ravel()[: len(given)].astype(jnp.int32)
 
 
 def _sticks(lanes, concentration, polynomial, *, count):

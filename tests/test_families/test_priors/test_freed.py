@@ -8,9 +8,9 @@ from numpyro.infer.util import log_density
 from scipy import special
 
 import plausibly as pb
+from plausibly.data.regression import prior_shapes
 from plausibly.families.priors import Evidence, PredictionsPrior, case_prior
 from plausibly.families.priors import freed as freeing
-from plausibly.families.priors._program import prior_shapes
 from plausibly.families.priors.evidence import labels_of
 from plausibly.families.priors.freed import probability_of_most_plausible
 

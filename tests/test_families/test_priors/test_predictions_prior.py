@@ -11,15 +11,16 @@ from scipy import stats
 from scipy.special import gammaln, softmax
 
 import plausibly as pb
-from plausibly.aggregation._with_population import _draw_in_place
 from plausibly.base.errors import PredictionError
 from plausibly.data.annotations import Slots
+from plausibly.data.regression import prior_shapes
 from plausibly.families.priors import Evidence, PredictionsPrior, case_prior
 from plausibly.families.priors import _predictions as learning
 from plausibly.families.priors import evidence as reading
 from plausibly.families.priors import fit as fitting
-from plausibly.families.priors._program import Labels, _log_rising, label_log_prob, prior_shapes
+from plausibly.families.priors._program import Labels, _log_rising, label_log_prob
 from plausibly.families.priors.evidence import labels_of, log_scores, prevalence
+from plausibly.inference.exact._forms import draw_in_place
 from plausibly.posterior._container import model_of
 
 FEW = {"draws": 50, "chains": 2}
@@ -111,7 +112,7 @@ def test_every_draw_has_the_shapes_of_its_own():
     slots = Slots(np.array([0, 0, 0, 1, 1]), np.array([0, 1, 2, 0, 1]), np.ones(5, int), np.array([0, 3, 5]))
     words = np.array([[1, 2], [3, 4]], np.uint32)
     draws = np.tile(shape, (n, 1)).astype(np.float32)
-    _draw_in_place(draws, slots, words)
+    draw_in_place(draws, slots, words)
     for own in (slice(0, 3), slice(3, 5)):
         for at, alpha in enumerate(shape[:, own]):
             expected, total = alpha / alpha.sum(), alpha.sum()
@@ -119,7 +120,7 @@ def test_every_draw_has_the_shapes_of_its_own():
             np.testing.assert_array_less(abs(draws[at::2, own].mean(0) - expected), 4.5 * sd / np.sqrt(n))
             np.testing.assert_allclose(draws[at::2, own].std(0), sd, rtol=0.06)
     alone = np.tile(shape[:, 3:], (n, 1)).astype(np.float32)
-    _draw_in_place(alone, slots.select(np.array([False, True])), words[1:])
+    draw_in_place(alone, slots.select(np.array([False, True])), words[1:])
     np.testing.assert_array_equal(alone, draws[:, 3:])
 
 

@@ -70,9 +70,9 @@ class ClassPrior(Protocol):
 
     kind: ClassVar[str]  #: as the argument ``class_prior``
     evidence: Any  #: what classifiers say of the cases, None if nothing
-    #: shapes (draw, slot) given annotations, slots and numbers of draws of the shared parameters, if each draw of a
-    #: posterior has another of these; None if the draws of a chain share them
-    shapes: Any
+    #: posterior (``plausibly.inference.Form``) given names of cases, slots, label counts, a seed and perhaps numbers of
+    #: draws of the shared parameters, if each draw has another of these; None if the draws of a chain share them
+    closed_form: Any
 
     @property
     def n_draws(self) -> int:

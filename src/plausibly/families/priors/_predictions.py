@@ -8,18 +8,16 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import Any, ClassVar, Literal
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from plausibly.base.errors import AnnotationError
-from plausibly.base.programs import kept_on_disk
 from plausibly.data.annotations import Annotations, Slots
 from plausibly.families.priors._case_priors import CasePriors, with_likely
-from plausibly.families.priors._program import case_prior, prior_shapes
+from plausibly.families.priors._program import case_prior
 from plausibly.families.priors.evidence import Evidence, labels_of, mostly_single, prevalence
-from plausibly.families.priors.fit import Fit, compiled, fit
+from plausibly.families.priors.fit import Fit, fit
+from plausibly.inference import Regressions, class_shapes, slot_shapes
 
 ENOUGH_CASES, ENOUGH_NUMBERS = 2000, 400_000  #: cases to learn from at most, or pairs of case and class if more
 EVERY_CLASS = 32  #: number of classes up to which each class of every case has a slot
@@ -134,7 +132,7 @@ class PredictionsPrior:
     @cached_property
     def _shape(self) -> Float[np.ndarray, " class"]:
         cases = self.evidence.cases[:2000]
-        return self._dense(self.evidence.of_cases(cases), self._parameters([0])).mean((0, 1))
+        return class_shapes(self._parameters([0]), self.evidence.of_cases(cases), self.log_prevalence).mean((0, 1))
 
     def lay_out(self, annotations: Annotations) -> CasePriors:
         """Lay out the slots of cases, with the shapes given the first draw of the shared parameters."""
@@ -160,34 +158,18 @@ class PredictionsPrior:
 
     def shapes(self, annotations: Annotations, slots: Slots, numbers: Sequence[int]) -> Float[np.ndarray, "draw slot"]:
         """Prior shapes of the slots of cases, given some of the draws of the shared parameters."""
-        parameters, k = self._parameters(numbers), len(self.classes)
-        log_scores = self.evidence.of_cases(annotations.cases)
-        out = np.empty((len(numbers), len(slots)), np.float32)
-        size = min(max(1, _BLOCK // (k * len(numbers))), 2 * annotations.n_cases - 1)
-        size = 1 << size.bit_length() - 1  # few sizes are compiled
-        for first in range(0, annotations.n_cases, size):
-            part = slice(first, min(first + size, annotations.n_cases))
-            own = slice(int(slots.start[part.start]), int(slots.start[part.stop]))
-            rows = np.minimum(np.arange(first, first + size), part.stop - 1) if part.stop - first < size else part
-            dense = self._dense(log_scores[:, rows], parameters)[:, : part.stop - first]
-            case, rest = slots.case[own] - first, slots.is_remainder[own]
-            found = dense[:, case, np.maximum(slots.class_index[own], 0)]
-            if rest.any():
-                found[:, rest] = 0
-                start = slots.start[part.start : part.stop] - own.start
-                left = dense.sum(-1) - np.add.reduceat(found, start, axis=1)
-                found[:, rest] = np.maximum(left[:, case[rest]], 1e-6)
-            out[:, own] = found
-        return out
+        scores = self.evidence.of_cases(annotations.cases)
+        return slot_shapes(self._parameters(numbers), scores, self.log_prevalence, slots)
+
+    def closed_form(
+        self, cases: np.ndarray, slots: Slots, counts: Float[np.ndarray, " slot"], seed: int, **numbers: Any
+    ) -> Regressions:
+        """Posterior of cases given label counts."""
+        given = self.fit.parameters, self.evidence.of_cases(cases), self.log_prevalence, counts
+        return Regressions(slots, cases, seed, *given, **numbers)
 
     def _parameters(self, numbers: Sequence[int]) -> dict[str, np.ndarray]:
         return {name: values[np.asarray(numbers)] for name, values in self.fit.parameters.items()}
-
-    def _dense(
-        self, log_scores: Float[np.ndarray, "classifier case class"], parameters: dict[str, np.ndarray]
-    ) -> Float[np.ndarray, "draw case class"]:
-        with kept_on_disk():
-            return np.array(compiled(_shapes)(parameters, log_scores, self.log_prevalence))
 
     def _likely_slots(self, annotations: Annotations, core: Slots) -> Slots:
         """Slots for named classes, the first choices of classifiers, other likely classes, and the remainder."""
@@ -197,7 +179,7 @@ class PredictionsPrior:
         size = max(1, _BLOCK // (8 * k))
         for first in range(0, annotations.n_cases, size):
             part = log_scores[:, first : first + size]
-            shape = self._dense(part, middle).mean(0)
+            shape = class_shapes(middle, part, self.log_prevalence).mean(0)
             share = shape / shape.sum(1, keepdims=True)
             chosen = np.argsort(-share, axis=1, kind="stable")[:, :LIKELIEST]
             wanted = np.zeros(share.shape, bool)
@@ -210,11 +192,3 @@ class PredictionsPrior:
             at, column = np.nonzero(wanted)
             likely.append(np.stack([at + first, column]))
         return with_likely(core, np.concatenate(likely, axis=1), k)
-
-
-def _shapes(
-    parameters: dict[str, Array],
-    log_scores: Float[Array, "classifier case class"],
-    log_prevalence: Float[Array, " class"],
-) -> Float[Array, "draw case class"]:
-    return jax.vmap(prior_shapes, in_axes=(0, None, None))(parameters, jnp.asarray(log_scores), log_prevalence)

@@ -7,7 +7,7 @@ import numpyro
 import numpyro.distributions as dist
 from jaxtyping import Array, Float, Int
 
-from plausibly.data.regression import expected_shares, normal_priors
+from plausibly.data.regression import normal_priors, prior_shapes
 
 _ORDER = (  # of the parameters in a vector
     "prevalence",
@@ -78,20 +78,6 @@ def shared_parameters(
         name: numpyro.sample(name, dist.Normal(mean, sd).expand(shape).to_event(len(shape)))
         for name, (mean, sd, shape) in sorted(priors.items(), key=lambda one: _ORDER.index(one[0]))
     }
-
-
-def prior_shapes(
-    parameters: dict[str, Array],
-    log_scores: Float[Array, "classifier case class"],
-    log_prevalence: Float[Array, " class"],
-) -> Float[Array, "case class"]:
-    """Compute the Dirichlet shapes of every case from the parameters of :func:`case_prior`."""
-    mean = expected_shares(parameters, log_scores, log_prevalence)
-    log_concentration = parameters["log_concentration"]
-    if "log_concentration_by_entropy" in parameters:
-        entropy = -(mean * jnp.log(mean)).sum(-1, keepdims=True) / jnp.log(mean.shape[-1])
-        log_concentration = log_concentration + parameters["log_concentration_by_entropy"] * (entropy - 0.5)
-    return jnp.exp(log_concentration) * mean
 
 
 def label_log_prob(shape: Float[Array, "case class"], labels: Labels) -> Float[Array, ""]:

@@ -40,8 +40,9 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from plausibly.base.programs import kept_on_disk
 from plausibly.data.annotations import Annotations
+from plausibly.data.regression import prior_shapes
 from plausibly.families.priors._predictions import PredictionsPrior
-from plausibly.families.priors._program import Labels, label_log_prob, prior_shapes, shared_parameters
+from plausibly.families.priors._program import Labels, label_log_prob, shared_parameters
 from plausibly.families.priors.evidence import Evidence, labels_of
 from plausibly.families.priors.fit import compiled, fit
 

@@ -19,12 +19,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, UInt32
 
 from plausibly.base.compute import Part, run
-from plausibly.base.random_streams import as_key, fold_in, take
+from plausibly.base.random_streams import fold_in, take, threefry
 from plausibly.data.annotations import Annotations, Slots
+from plausibly.inference.exact._gammas import log_gammas
 
 _NUMBERS = 2**15  # numbers per compiled call on a CPU, whose caches hold them; a GPU is kept busy by more
 _ON_GPU = 2**22
@@ -54,11 +56,9 @@ def drawn(
 
 def _log_gammas(
     words: UInt32[Array, "slot 2"], place: Int[Array, " slot"], shape: Float[Array, " slot"], n: int
-) -> Float[Array, "draw slot"]:
-    def of_slot(key, number, a):
-        return jax.random.loggamma(jax.random.fold_in(key, number), a, (n,))
-
-    return jax.vmap(of_slot, out_axes=1)(as_key(words), place, shape)
+) -> Float[Array, "slot draw"]:
+    key = threefry(words[:, 0], words[:, 1], jnp.uint32(0), place.astype(jnp.uint32))
+    return log_gammas(key, shape, n)
 
 
 def dirichlet(
@@ -74,7 +74,7 @@ def dirichlet(
     words, shape = np.asarray(jax.random.key_data(keys)), np.asarray(concentration, np.float32)
     out = np.empty((chains * draws, len(slots)), np.float32)
     for rows, logs in drawn(_log_gammas, (words[slots.case], place, shape), chains * draws):
-        out[:, rows] = logs[:, : len(rows)]
+        out[:, rows] = logs[: len(rows)].T
     start = slots.start[:-1]
     out -= np.maximum.reduceat(out, start, axis=1)[:, slots.case]
     np.exp(out, out=out)

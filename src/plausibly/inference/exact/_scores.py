@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, UInt32
 from scipy.optimize import minimize
@@ -14,6 +15,7 @@ from plausibly.data.case import NormalInverseGamma, ScoredCase, ScoreSums
 from plausibly.inference._batching import Bucket
 from plausibly.inference._shapes import Shape
 from plausibly.inference.exact._dirichlet import drawn
+from plausibly.inference.exact._gammas import log_gammas
 
 _LEAST = 1e-15  # closer scores are not told apart: squares of lesser distances leave single precision
 _WEAK = 2.0  # standard deviation of what is assumed of log κ and log a
@@ -87,12 +89,9 @@ def _noise(
     words: UInt32[Array, "case 2"], shape: Float[Array, " case"], n: int
 ) -> tuple[Float[Array, "case draw"], Float[Array, "case draw"]]:
     """Logarithms of gamma variables, and normal variables."""
-
-    def of_case(key, a):
-        first, second = jax.random.split(key)
-        return jax.random.loggamma(first, a, (n,)), jax.random.normal(second, (n,))
-
-    return jax.vmap(of_case)(as_key(words), shape)
+    first, second = jnp.moveaxis(jax.random.key_data(jax.vmap(jax.random.split)(as_key(words))), 1, 0)
+    normal = jax.vmap(lambda key: jax.random.normal(key, (n,)))(as_key(second))
+    return log_gammas((first[:, 0], first[:, 1]), shape, n), normal
 
 
 def draw_scores(

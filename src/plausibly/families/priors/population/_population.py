@@ -94,7 +94,7 @@ class Population:
 
     kind: ClassVar = "population"  #: as the argument ``class_prior``
     evidence: ClassVar = None  #: no predictions are known
-    shapes: ClassVar = None  #: draws of a chain share the shared parameters
+    closed_form: ClassVar = None  #: draws of a chain share the shared parameters
 
     def arguments(self) -> dict[str, Any]:
         """Arguments of an aggregation with this prior."""

@@ -1,0 +1,155 @@
+"""Closed forms of posteriors: the Dirichlet distributions of cases, of which draws are made when they are wanted.
+
+The random numbers of a case follow from its name, so that its draws are the same whichever cases are drawn with it.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Float, Int, UInt32
+
+from plausibly.base.compute import compiler_options
+from plausibly.base.pools import threads
+from plausibly.base.programs import kept, kept_on_disk
+from plausibly.base.random_streams import Stream, case_keys, generator, stream_words
+from plausibly.data.annotations import Slots
+from plausibly.data.regression import prior_shapes
+from plausibly.inference.draws import log_gammas
+from plausibly.inference.exact._dirichlet import dirichlet
+
+_BLOCK = 2**22  # numbers in memory at once
+_LEAST = 1e-9
+_CASES = 100  # that a thread draws one after the other
+
+
+@dataclass(frozen=True, eq=False)
+class Form(ABC):
+    """Closed form of the posterior of some cases."""
+
+    slots: Slots
+    names: np.ndarray  #: of the cases
+    seed: int
+
+    def draw(self, chains: int, draws: int, cases: slice | None = None) -> Float[np.ndarray, "chain draw slot"]:
+        """Draws of the plausibilities of neighbouring cases, by default of all."""
+        cases = slice(0, len(self.names)) if cases is None else cases
+        own = slice(int(self.slots.start[cases.start]), int(self.slots.start[cases.stop]))
+        return self._draw(chains, draws, self.slots.range(cases), cases, own)
+
+    @abstractmethod
+    def _draw(
+        self, chains: int, draws: int, slots: Slots, cases: slice, own: slice
+    ) -> Float[np.ndarray, "chain draw slot"]:
+        """Draws of cases, whose slots are ``own`` of all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dirichlets(Form):
+    """A Dirichlet distribution of each case."""
+
+    shape: Float[np.ndarray, " slot"]
+
+    def _draw(self, chains, draws, slots, cases, own):
+        keys = case_keys(self.seed, self.names[cases])
+        return dirichlet(self.shape[own], slots, keys, chains=chains, draws=draws)
+
+
+@dataclass(frozen=True, eq=False)
+class Regressions(Form):
+    """A Dirichlet distribution of each case in every draw: a regression on scores of classifiers, plus labels.
+
+    ``parameters`` are draws of those of the regression (``plausibly.data.regression``), which draws of plausibilities
+    take in turn; ``counts`` are numbers of labels.
+    """
+
+    parameters: Mapping[str, np.ndarray]
+    log_scores: Float[np.ndarray, "classifier case class"]
+    log_prevalence: Float[np.ndarray, " class"]
+    counts: Float[np.ndarray, " slot"]
+    numbers: Int[np.ndarray, " draw"] | None = None  #: of the parameters of each draw, if they do not take turns
+
+    def _draw(self, chains, draws, slots, cases, own):
+        turns = np.arange(chains * draws) % len(self.parameters["log_concentration"])
+        numbers = turns if self.numbers is None else self.numbers
+        parameters = {name: values[numbers] for name, values in self.parameters.items()}
+        shape = slot_shapes(parameters, self.log_scores[:, cases], self.log_prevalence, slots, len(self.names))
+        shape += self.counts[own].astype(np.float32)
+        words = stream_words(case_keys(self.seed, self.names[cases]))[Stream.POPULATION]
+        draw_in_place(shape, slots, words)
+        return shape.reshape(chains, draws, -1)
+
+
+def slot_shapes(
+    parameters: Mapping[str, np.ndarray],
+    log_scores: Float[np.ndarray, "classifier case class"],
+    log_prevalence: Float[np.ndarray, " class"],
+    slots: Slots,
+    of_cases: int | None = None,
+) -> Float[np.ndarray, "draw slot"]:
+    """Dirichlet shapes of the slots of cases, given draws of the parameters; a remainder has those of its classes.
+
+    Where the cases are some of more, the number ``of_cases`` keeps the last digits from depending on which they are.
+    """
+    n_cases, n_draws = log_scores.shape[1], len(parameters["log_concentration"])
+    out = np.empty((n_draws, len(slots)), np.float32)
+    size = min(max(1, _BLOCK // (len(log_prevalence) * n_draws)), 2 * (of_cases or n_cases) - 1)
+    size = 1 << size.bit_length() - 1  # few sizes are compiled
+    for first in range(0, n_cases, size):
+        part = slice(first, min(first + size, n_cases))
+        own = slice(int(slots.start[part.start]), int(slots.start[part.stop]))
+        rows = np.minimum(np.arange(first, first + size), part.stop - 1) if part.stop - first < size else part
+        dense = class_shapes(parameters, log_scores[:, rows], log_prevalence)[:, : part.stop - first]
+        case, rest = slots.case[own] - first, slots.is_remainder[own]
+        found = dense[:, case, np.maximum(slots.class_index[own], 0)]
+        if rest.any():
+            found[:, rest] = 0
+            start = slots.start[part.start : part.stop] - own.start
+            left = dense.sum(-1) - np.add.reduceat(found, start, axis=1)
+            found[:, rest] = np.maximum(left[:, case[rest]], 1e-6)
+        out[:, own] = found
+    return out
+
+
+def class_shapes(
+    parameters: Mapping[str, np.ndarray],
+    log_scores: Float[np.ndarray, "classifier case class"],
+    log_prevalence: Float[np.ndarray, " class"],
+) -> Float[np.ndarray, "draw case class"]:
+    """Dirichlet shapes of all classes of cases, given draws of the parameters."""
+    with kept_on_disk():
+        return np.array(_compiled()(dict(parameters), log_scores, log_prevalence))
+
+
+@cache
+def _compiled() -> Any:
+    """The shapes of every draw, compiled for a little while."""
+    every_draw = jax.vmap(prior_shapes, in_axes=(0, None, None))
+    return kept(jax.jit(every_draw, compiler_options=compiler_options()))
+
+
+def draw_in_place(shape: Float[np.ndarray, "draw slot"], slots: Slots, words: UInt32[np.ndarray, "case 2"]) -> None:
+    """Replace shapes by draws, case by case: as there is one shape for each draw, JAX would take ten times as long."""
+
+    def draw(cases: range) -> None:
+        for case in cases:
+            own = slice(*slots.start[case : case + 2])
+            shape[:, own] = dirichlet_rows(generator(words[case]), shape[:, own])
+
+    with threads() as pool:
+        n = len(words)
+        list(pool.map(draw, (range(first, min(first + _CASES, n)) for first in range(0, n, _CASES))))
+
+
+def dirichlet_rows(
+    random: np.random.Generator, shape: Float[np.ndarray, "draw slot"]
+) -> Float[np.ndarray, "draw slot"]:
+    """One draw for each row of shapes; by logarithms, where small shapes are not lost."""
+    shape = np.maximum(shape, _LEAST)
+    logs = log_gammas(shape, random)
+    values = np.exp(logs - logs.max(1, keepdims=True))
+    return values / values.sum(1, keepdims=True)

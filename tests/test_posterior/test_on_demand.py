@@ -1,0 +1,57 @@
+"""Draws that are made when they are read, from a closed form."""
+
+import numpy as np
+import pytest
+
+import plausibly as pb
+from plausibly.inference import Form
+from plausibly.posterior import on_demand
+
+RANDOM = np.random.default_rng(0)
+N, K = 40, 5
+LABELS = pb.Annotations.from_labels([RANDOM.choice(list("abcde"), RANDOM.integers(1, 5)).tolist() for _ in range(N)])
+PREDICTIONS = {name: RANDOM.dirichlet(np.ones(K), N) for name in "AB"}
+FEW = {"draws": 25, "chains": 2, "progress": False}
+
+
+@pytest.fixture(params=["named", "evidence"])
+def drawn(request, monkeypatch):
+    """A posterior of which little is held at a time, one that holds all its draws, and the cases drawn so far."""
+    cases, draw = [], Form.draw
+
+    def counted(self, chains, draws, of=None):
+        cases.append(N if of is None else of.stop - of.start)
+        return draw(self, chains, draws, of)
+
+    monkeypatch.setattr(Form, "draw", counted)
+    more = {"model": "dirichlet-categorical"} if request.param == "named" else {"predictions": PREDICTIONS}
+    held = pb.aggregate(LABELS, **more, **FEW)
+    held["posterior"]["plausibility"].load()
+    monkeypatch.setattr(on_demand, "_LITTLE", 0)
+    cases.clear()
+    return pb.aggregate(LABELS, **more, **FEW), held, cases
+
+
+def test_draws_are_made_of_the_cases_that_are_read(drawn):
+    posterior, held, cases = drawn
+    whole = held["posterior"]["plausibility"].values
+    plausibility = posterior["posterior"]["plausibility"]
+    assert plausibility.shape == whole.shape
+    assert not cases
+    slots = np.array([30, 2, 2, 31, 7])
+    np.testing.assert_array_equal(plausibility.isel(slot=slots).values, whole[..., slots])
+    np.testing.assert_array_equal(plausibility[1, ::5, 3:9].values, whole[1, ::5, 3:9])
+    np.testing.assert_array_equal(plausibility.transpose("slot", "draw", "chain")[4].values, whole[..., 4].T)
+    assert plausibility[..., :0].values.shape == (2, 25, 0)
+    assert max(cases) < 5
+    np.testing.assert_array_equal(plausibility.values, whole)
+
+
+def test_evaluation_draws_each_case_once_and_never_all(drawn, monkeypatch):
+    posterior, held, cases = drawn
+    monkeypatch.setattr("plausibly.posterior.ranges.CASES", 9)
+    found = pb.evaluate(posterior, PREDICTIONS, progress=False)
+    assert max(cases) < 10
+    assert sum(cases) == N
+    expected = pb.evaluate(held, PREDICTIONS, progress=False)
+    np.testing.assert_array_equal(found["top1_accuracy"].values, expected["top1_accuracy"].values)
