@@ -58,6 +58,10 @@ def test_replicates_are_those_of_data_with_one_more_case(n_classes):
     case = UnseenCase(truth * weights[:, None], words, np.arange(2), REPLICATES)
     weight, side, other, right = case.altogether()
     of_class, coin = case.of_classes()
+    many, decided, of_k, alike = case.of_mean()
+    assert (decided.sum(axis=0) == 1).all()
+    assert (label[alike[:, 0]] == of_k).all()
+    assert (label[alike[:, 1]] != of_k).all()
     of_patients = np.stack([weights[label == k] @ (patient[label == k, None] == np.unique(patient)) for k in range(3)])
     units = [(of_patients.sum(0) ** 2).sum() / weights.sum(), *((of**2).sum() / max(of.sum(), 1) for of in of_patients)]
     assert weight.mean() == pytest.approx(units[0], rel=1)
@@ -80,7 +84,10 @@ def test_replicates_are_those_of_data_with_one_more_case(n_classes):
                     boot[~is_k & named, r].sum() + rest * (not passed),
                     boot[~is_k & ~named, r].sum() + rest * passed,
                 )
-                sensitivities.append(tp / (tp + fn))
+                of_mean = own if n_classes == 2 else many[k, 0, r]
+                like = hit if n_classes == 2 or decided[k, r] else p.argmax(1)[alike[k, 0, r]] == of_k[k, r]
+                found_before = boot[is_k & named, r].sum()
+                sensitivities.append((found_before + of_mean * like) / (boot[is_k, r].sum() + of_mean))
                 expected = {"sensitivity": tp / (tp + fn), "ppv": tp / (tp + fp), "specificity": tn / (tn + fp)}
                 for name, value in expected.items():
                     if n_classes > 2 or k == 1:
@@ -237,3 +244,24 @@ def test_a_list_metric_of_certain_plausibilities_is_uncertain_at_one():
     found = pb.evaluate(posterior, {"A": counts / 60}, k=1, replicates=4000, progress=False)
     assert found["top1_accuracy"].min() > 0.9
     np.testing.assert_allclose(ends(found, "top1_accuracy"), mid_p(12, 12), atol=0.03)
+
+
+def test_a_mean_over_many_classes_of_few_cases_varies_as_it_would_and_about_its_value():
+    """Forty classes of five cases: the variance is that of forty means of five, which a coin about each would move."""
+    random, n_classes, n_each = np.random.default_rng(3), 40, 5
+    true = np.repeat(np.arange(n_classes), n_each)
+    wrong = random.random(len(true)) < 0.15
+    named = np.where(wrong, (true + random.integers(1, n_classes, len(true))) % n_classes, true)
+    scores = random.random((len(true), n_classes)) / 2
+    scores[np.arange(len(true)), named] += 1
+    annotations = pb.Annotations.from_counts(np.eye(n_classes)[true].astype(int))
+    wanted = ["balanced_accuracy", "ppv_macro", "auroc_macro"]
+    scores /= scores.sum(axis=1, keepdims=True)
+    results = pb.evaluate(annotations, {"A": scores}, truth="annotator", metrics=wanted, progress=False)
+    for name in wanted:
+        around, value = results[f"{name}_total"].values, results[name].values.mean()
+        assert abs(around.mean() - value) < 0.02, name  # a coin about each: .03 (AUROC) to .07
+    share = 1 - wrong.reshape(n_classes, n_each).mean(axis=1)
+    expected = (share * (1 - share) / (n_each - 1)).sum() / n_classes**2
+    ratio = results["balanced_accuracy_total"].values.var() / expected
+    assert 0.8 < ratio < 1.25, ratio  # without what makes up for few cases: .6

@@ -506,7 +506,8 @@ def evaluate_draws(
         if of_labels:
             small = labels.small(len(names) * ranges.n_draws * len(member))
             case_weights = np.ones((ranges.n_cases, 1)) if checked is None else checked.T
-            by_case = labels.choices(list(choice), lined_up), None, case_weights, question.members, words, unseen
+            named = labels.choices(list(choice), lined_up)
+            by_case = named, None, case_weights, question.members, words, unseen
             more = label_values(labels, small, totals, lined_up, *by_case)
             values = [one | other for one, other in zip(values, more, strict=True)]
             values = values if of_panels is None else [{name: _point(one) for name, one in of.items()} for of in values]
@@ -535,7 +536,8 @@ def evaluate_draws(
             sides = labels.sides_of(truth_of_labels(annotations, "annotator", seed=seed))
             results = results.assign_coords(groups.positive(sides))
         if of_labels:
-            results = described(results, labels, annotations, float(totals.weight[0, 0, -1]), options.get("threshold"))
+            about = float(totals.weight[0, 0, -1]), options.get("threshold"), named
+            results = described(results, labels, annotations, *about)
         return with_against(results, wanted)
 
 

@@ -120,6 +120,8 @@ def order_by_draw(
     orders: Orders,
     best: Int[np.ndarray, "case draw"],
     weights: Float[np.ndarray, " case #draw"],
+    *,
+    of_mean: bool = False,
 ) -> list[Float[np.ndarray, "score *along draw"]]:
     """Compute metrics in every draw, in which one class is true of each case."""
 
@@ -138,18 +140,20 @@ def order_of_weights(
     n_replicates: int = 1,
     n_draws: int = 1,
     unseen: UnseenCase | None = None,
+    *,
+    of_mean: bool = False,
 ) -> list[Float[np.ndarray, "score *along replicate"]]:
     """Compute metrics for a truth with weights of classes: as it is, or with bootstrap weights by random keys.
 
-    With bootstrap weights, there is an unseen case of each class, and another of the others.
+    With bootstrap weights, there is an unseen case of each class, and another of the others, for the mean over classes
+    (`of_mean`) or for each.
     """
     n_of_each = len(np.unique(orders.side))
     truth, more = _filled(orders, truth.astype(np.float32)), None
     if unseen is not None:
         classifier = np.arange(len(orders.side)) // n_of_each
-        seen = _filled(orders, unseen.seen)[orders.order]
-        ends = seen.argmax(axis=1), seen.shape[1] - 1 - seen[:, ::-1].argmax(axis=1)
-        more = unseen.looks(classifier, orders.side, np.take_along_axis(orders.order, np.stack(ends, axis=1), axis=1))
+        seen = orders.order[_filled(orders, unseen.seen)[orders.order]].reshape(len(orders.order), -1)
+        more = unseen.looks(classifier, orders.side, seen, of_mean=of_mean)
 
     def made(some):
         number = np.arange(n_replicates)[some]

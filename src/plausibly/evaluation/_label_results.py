@@ -35,7 +35,9 @@ class Unseen(NamedTuple):
     rows: Float[np.ndarray, "classifier row replicate"]
     weight: Float[np.ndarray, " replicate"]
     rows_of_classes: Float[np.ndarray, "classifier row replicate"]
+    rows_of_mean: Float[np.ndarray, "classifier row replicate"]  #: of classes, for a mean over them
     weight_of_classes: Float[np.ndarray, "side replicate"]
+    weight_of_mean: Float[np.ndarray, "side replicate"]
     rows_of_answers: (
         Float[np.ndarray, "classifier row replicate"] | None
     )  #: if it may have no answer, which the coin says
@@ -46,6 +48,7 @@ class Unseen(NamedTuple):
         labels: Labels,
         case: UnseenCase | None,
         predictions: Sequence[Float[np.ndarray, "case class"]],
+        choices: Int[np.ndarray, "classifier case"],
         member: Float[np.ndarray, " case"],
     ) -> "Unseen | None":
         """Look up how classifiers score it, and count it as a case among the members of a group."""
@@ -62,12 +65,23 @@ class Unseen(NamedTuple):
         truth[n, side] = weight
         rows = Cases(labels, scores, np.where(right, side, farthest)).rows(truth)
         answers = Cases(labels, scores, np.where(right, side, -1)).rows(truth) if labels.silent else None
-        of_classes, (more, coin) = rows.copy(), case.of_classes()
-        if labels.layout.n_counts:
-            found, wrong = more[:, 0] * coin[:, :, 0], more[:, 1] * ~coin[:, :, 1]
+        more, coin = case.of_classes()
+
+        def of_classes(more: np.ndarray, right: Bool[np.ndarray, "classifier side 2 replicate"]) -> np.ndarray:
+            found, wrong = more[:, 0] * right[:, :, 0], more[:, 1] * ~right[:, :, 1]
             true = np.broadcast_to(more[:, 0], found.shape)
-            of_classes[:, labels.layout.n_numbers :] = np.concatenate([found, true, found + wrong, true], axis=1)
-        return cls(rows, weight, of_classes, more.sum(axis=1), answers)
+            counted = np.concatenate([found, true, found + wrong, true], axis=1)
+            return np.concatenate([rows[:, : labels.layout.n_numbers], counted], axis=1)
+
+        of_each = of_mean = of_classes(more, coin) if labels.layout.n_counts else rows
+        each, mean = more.sum(axis=1), more.sum(axis=1)
+        if n_sides > 2 and any(metric.each_class and not metric.by_class for metric in labels.sums.values()):
+            more, decided, of_class, like = case.of_mean()
+            named = choices[:, inside[like[:, 0]]]
+            missed = (named != of_class) & (named >= 0)  # and taken for the next class
+            right = np.stack([named == of_class, ~np.roll(missed, 1, axis=1)], axis=2)
+            of_mean, mean = of_classes(more, np.where(decided[:, None], coin, right)), more.sum(axis=1)
+        return cls(rows, weight, of_each, of_mean, each, mean, answers)
 
 
 def _surest(
@@ -103,7 +117,7 @@ def label_values(
     at_point = weights.mean(axis=1, keepdims=True) * (1 if truth is None else truth.sum(axis=1, keepdims=True))
     every = np.concatenate([weights, at_point], axis=1) if truth is None else at_point
     for number, member in enumerate(members if labels.sums else ()):
-        more = Unseen.of(labels, unseen[number], predictions, member)
+        more = Unseen.of(labels, unseen[number], predictions, choices, member)
         values[number] = values_of_sums(labels, totals, number, more, typical_weight(every * member[:, None]))
     if labels.of_cases:
         scores = np.stack([labels.scores(np.array(given)) for given in predictions])
@@ -167,8 +181,11 @@ def values_of_sums(
     for by_class, named in {*kinds.values()}:
         rows, of_all = columns
         if unseen is not None:
-            known = 1 if by_class else _of_known_classes(labels, at[0] * there[:, 0], named=named)
-            rows, of_all = _added(columns, unseen.rows_of_classes * known, unseen.weight_of_classes)
+            more = unseen.rows_of_classes, unseen.weight_of_classes
+            if not by_class:
+                known = _of_known_classes(labels, at[0] * there[:, 0], named=named)
+                more = unseen.rows_of_mean * known, unseen.weight_of_mean
+            rows, of_all = _added(columns, *more)
         of_each = of(rows if by_class else rows * there, of_all)
         found |= {name: of_each[name] for name, kind in kinds.items() if kind == (by_class, named)}
     if unseen is not None and unseen.rows_of_answers is not None and "answer_rate" in found:
@@ -306,16 +323,18 @@ def _values_of_cases(labels, n_replicates, unseen, scores, choices, best, truth,
 
 def _named(labels: Labels, function: Callable[..., list[np.ndarray]], orders: Orders, *given: Any):
     """Values of the metrics of the order by name: for each class, or their mean over classes."""
-    metrics, found = tuple(labels.order.values()), {}
+    found, means = {}, {name: labels.n_sides > 2 and not metric.by_class for name, metric in labels.order.items()}
     n_classifiers = len(orders.side) // max(1, len(np.unique(orders.side)))
-    of_metrics = function(metrics, orders, *given) if metrics else []
-    for (name, metric), values in zip(labels.order.items(), of_metrics, strict=True):
-        by_side = np.moveaxis(values.reshape(n_classifiers, -1, *values.shape[1:]), 0, -2)
-        if len(by_side) == 1:
-            found[name] = by_side[0]
-        else:
-            found[name] = by_side if metric.by_class else mean_known(np.moveaxis(by_side, 0, -1))
-    return found
+    for of_mean in {*means.values()}:
+        wanted = {name: metric for name, metric in labels.order.items() if means[name] == of_mean}
+        of_metrics = function(tuple(wanted.values()), orders, *given, of_mean=of_mean)
+        for name, values in zip(wanted, of_metrics, strict=True):
+            by_side = np.moveaxis(values.reshape(n_classifiers, -1, *values.shape[1:]), 0, -2)
+            if len(by_side) == 1:
+                found[name] = by_side[0]
+            else:
+                found[name] = mean_known(np.moveaxis(by_side, 0, -1)) if of_mean else by_side
+    return {name: found[name] for name in labels.order}
 
 
 def _shifted(values: np.ndarray, shift: Int[np.ndarray, " case"]) -> np.ndarray:

@@ -6,7 +6,10 @@ replicate has one case more, with a bootstrap weight like all others. By a coin,
 it ever is, or as wrong as about a case of another class:
 
 * Its class is drawn like those of the sample; metrics that are conditional on a class have one more case of the class,
-  and one that is not of it.
+  and one that is not of it. In a mean over more than two classes, the coin decides about one of them; a coin about each
+  would pull the mean of many rare classes far to the middle. The case of another class, of n cases, is like one of
+  them or, once in n + 1 times, like one of any class, and counts for three: bootstraps of few cases each vary by less
+  than their means do, by a factor of n - 1 / (n + 1), which does not average out.
 * If the coin says right, its scores are those of the case to which the classifier gives the class with most confidence,
   and its choice is the class. If wrong, its scores are those of a case of another class, drawn at random, and its
   choice is the class farthest from the truth.
@@ -34,6 +37,8 @@ from jaxtyping import Bool, Float, Int, UInt32
 from scipy.sparse import csc_array, csr_array
 
 from plausibly.base.bootstrap import coins
+
+_LIKE = 3.0  #: cases that one counts for, which is like another, in a mean over classes
 
 
 class UnseenCase:
@@ -141,20 +146,55 @@ class UnseenCase:
             weight[:, 1], right[:, :, 1] = weight[::-1, 0], right[:, ::-1, 0]
         return weight * np.stack(self._units[1:], axis=1)[..., None], right
 
+    def of_mean(
+        self,
+    ) -> tuple[
+        Float[np.ndarray, "side 2 replicate"],
+        Bool[np.ndarray, "side replicate"],
+        Int[np.ndarray, "side replicate"],
+        Int[np.ndarray, "side 2 replicate"],
+    ]:
+        """Weights of the two of :meth:`of_classes` in a mean over classes, and what they are like.
+
+        That is whether the coin decides about them; else a class, and cases of which the first is of this class, and
+        the other is not.
+        """
+        random, known, shape = self._random(4), np.flatnonzero(np.diff(self._edge) > 0), (self.n_sides, self._n)
+        decided = random.choice(known, self._n) == np.arange(self.n_sides)[:, None]
+        unit = np.stack(self._units[1:], axis=1)[..., None]
+        n = np.diff(self._edge) / np.maximum(unit[:, 0, 0], np.finfo(float).tiny)
+        own = random.random(shape) * (n + 1)[:, None] < n[:, None]
+        of_class = np.where(own, np.arange(self.n_sides)[:, None], random.choice(known, shape))
+        like = np.stack([self._drawn(of_class.ravel(), random, other=other) for other in (False, True)])
+        weight = random.standard_gamma(np.where(decided, 1.0, _LIKE)[:, None], (self.n_sides, 2, self._n))
+        return weight * unit, decided, of_class, like.reshape(2, *shape).swapaxes(0, 1)
+
     def looks(
         self,
         classifier: Int[np.ndarray, " score"],
         side: Int[np.ndarray, " score"],
-        ends: Int[np.ndarray, "score 2"],
+        order: Int[np.ndarray, "score case"],
+        *,
+        of_mean: bool,
     ) -> tuple[Int[np.ndarray, "score 2 replicate"], Float[np.ndarray, "score 2 replicate"]]:
-        """Cases whose scores the two of :meth:`of_classes` have, and their weights.
+        """Cases whose scores the two of :meth:`of_classes`, or of :meth:`of_mean`, have, and their weights.
 
-        There are scores of each classifier and class; `ends` are the cases with the greatest and the least.
+        There are scores of each classifier and class; `order` has all cases that have been seen, the greatest first.
+        In a mean over classes, a case like another stands where that stands among the scores of its class.
         """
         (weight, right), random = self.of_classes(), self._random(2)
-        every = np.repeat(np.arange(self.n_sides), self._n)
+        every, ends = np.repeat(np.arange(self.n_sides), self._n), order[:, [0, -1]]
         drawn = [self._drawn(every, random, other=other).reshape(self.n_sides, self._n) for other in (True, False)]
-        return np.where(right[classifier, side], ends[..., None], np.stack(drawn, axis=1)[side]), weight[side]
+        found = np.where(right[classifier, side], ends[..., None], np.stack(drawn, axis=1)[side])
+        if of_mean:
+            weight, decided, of_class, like = self.of_mean()
+            place = np.empty((len(order), self._n_cases), order.dtype)
+            np.put_along_axis(place, order, np.arange(order.shape[1])[None], axis=1)
+            for at in range(len(order)):
+                own = at - side[at] + of_class[side[at]]
+                as_seen = order[at][place[own, like[side[at]]]]
+                found[at] = np.where(decided[side[at]], found[at], as_seen)
+        return found, weight[side]
 
 
 def unseen_cases(

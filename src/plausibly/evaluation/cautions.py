@@ -171,6 +171,12 @@ def _of_panels(panels: xr.Dataset) -> Iterator[str]:
         )
 
 
+def always_the_same(results: xr.Dataset) -> str:
+    """Say which classifiers name the same class in every case; empty if none does."""
+    told = [f"{name} names {of!r}" for name, of in json.loads(results.attrs.get("constant", "{}")).items()]
+    return f"{listed(told)} in every case, and so tells nothing of a case." if told else ""
+
+
 def without_answer(silent: Mapping[Any, float]) -> str:
     """Say what becomes of cases in which classifiers give no answer, given the share of these."""
     shares = ", ".join(f"{name} in {100 * share:.1f} %" for name, share in [*silent.items()][:5])

@@ -142,9 +142,14 @@ def number_of_annotators(annotations: Annotations) -> dict[str, int]:
 
 
 def described(
-    results: xr.Dataset, labels: Labels, annotations: Annotations, n_cases: float, threshold: Any
+    results: xr.Dataset,
+    labels: Labels,
+    annotations: Annotations,
+    n_cases: float,
+    threshold: Any,
+    choices: Int[np.ndarray, "classifier case"],
 ) -> xr.Dataset:
-    """Name the classes in results, what is positive, and of how many cases confusion matrices are."""
+    """Name the classes in results, what is positive, who always names the same, and how many cases confusions have."""
     for name in labels.confusions:
         results[name].attrs["n_cases"] = n_cases
     classes = annotations.classes
@@ -162,6 +167,9 @@ def described(
         results.attrs["positive"] = str(annotations.classes[labels.positive])
     if threshold is not None:
         results.attrs["threshold"] = json.dumps(dict(threshold)) if isinstance(threshold, Mapping) else threshold
+    if same := [at for at, of in enumerate(choices) if len(of) > 1 and of[0] >= 0 and (of == of[0]).all()]:
+        names = results["classifier"].values[same].tolist()
+        results.attrs["constant"] = json.dumps(dict(zip(names, classes[choices[same, 0]].tolist(), strict=True)))
     return results
 
 
@@ -252,7 +260,7 @@ def against_labels(
     if groups is not None:
         n_cases = (groups.member @ plain.sum(axis=1)).round().astype(int)  # those that have the labels of a panel
         results = results.assign_coords(groups.coords | groups.positive(plain) | {"group_n_cases": ("group", n_cases)})
-    results = described(results, labels, annotations, float(sides.sum()), options["threshold"])
+    results = described(results, labels, annotations, float(sides.sum()), options["threshold"], choices)
     return with_against(results, wanted)
 
 

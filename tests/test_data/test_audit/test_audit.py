@@ -249,6 +249,20 @@ def test_predictions(cases):
     assert look(cases, names).loc["identical predictions", "count"] == 0
 
 
+def test_predictions_that_are_those_of_an_annotator():
+    random = np.random.default_rng(5)
+    truth = random.integers(2, size=40)
+    named = {who: np.where(random.random(40) < 0.8, truth, 1 - truth) for who in ("ann", "bob", "gpt")}
+    rows = [(f"p{i}", who, "ab"[one[i]]) for i in range(40) for who, one in named.items()]
+    table = pd.DataFrame(rows, columns=["case", "annotator", "class"])
+    annotations = pb.Annotations.from_table(table)
+    given = {"gpt": np.eye(2)[named["gpt"]], "truth": np.eye(2)[truth], "always": np.eye(2)[np.zeros(40, int)]}
+    row = pb.audit(annotations, given).set_index("check").loc["predictions by an annotator"]
+    assert row.tolist()[:3] == [1, 3, "'gpt = gpt'"]
+    alike = pb.Annotations.from_table(table.assign(**{"class": "a"}), classes=["a", "b"])
+    assert pb.audit(alike, given).set_index("check").loc["predictions by an annotator", "count"] == 0
+
+
 def test_exchanged_columns_of_predictions():
     random = np.random.default_rng(0)
     truth = random.integers(10, size=400)

@@ -24,7 +24,7 @@ from plausibly.app.cli._asked_metrics import (
 from plausibly.app.cli._folder import keep_others, make_folder
 from plausibly.app.cli._groups import of_cases, read_by, read_column
 from plausibly.app.cli._options import EvaluatedData, MetricOptions, SweepOptions
-from plausibly.app.cli._output import TablesInParts, complain, say, show
+from plausibly.app.cli._output import WITHOUT_QUICK, TablesInParts, complain, say, show
 from plausibly.app.cli._requirements import (
     REQUIREMENTS,
     check_met,
@@ -204,7 +204,7 @@ def against_labels(
     if quiet:
         say(f"{screen.headline} Results: {out}.")
     else:
-        show(screen, str(out / (REPORT if reported else METRICS)), kept=5 + len(met))
+        show(screen, str(out / REPORT) + WITHOUT_QUICK * (not reported), kept=5 + len(met))
         say(f"Wrote {', '.join([*files.names, *([REPORT] if reported else [])])} to {out}")
     for told in met:
         say(told)

@@ -24,7 +24,15 @@ from plausibly.app.cli._asked_metrics import (
 from plausibly.app.cli._folder import keep_others, make_folder, writing
 from plausibly.app.cli._groups import of_cases, read_by, read_column
 from plausibly.app.cli._model_names import EvaluatedModelNames
-from plausibly.app.cli._output import TablesInParts, check_converged, complain, say, show, speaker
+from plausibly.app.cli._output import (
+    WITHOUT_QUICK,
+    TablesInParts,
+    check_converged,
+    complain,
+    say,
+    show,
+    speaker,
+)
 from plausibly.app.cli._ratings import describe_ratings
 from plausibly.app.cli._requirements import (
     REQUIREMENTS,
@@ -287,7 +295,7 @@ def run(
         complain(f"the data have {', '.join(grave)}: see the report, or run plausibly audit.", "Note")
     runs, files, curves, chosen = [], TablesInParts(out, suffix), {}, how_chosen(asked)
     first: Sweep | None = None
-    rest = out / (Path(METRICS).with_suffix(suffix) if quick else REPORT)
+    rest = str(out / REPORT) + WITHOUT_QUICK * quick
     keep_others(out / Path(METRICS).with_suffix(suffix))
     for done in plan.runs(folder, progress=not quiet, say=speaker(quiet), scheduler=dask):
         if not (runs or quick):
@@ -364,9 +372,9 @@ def screen_of(swept: Sweep, chosen: str | None, asked: options.MetricOptions, *,
     return of_sweep(swept, named=named, metrics=[*metrics, *(path.stem for path in asked.metric or ())])
 
 
-def tell_answers(screen: Screen, asked: options.MetricOptions, rest: Path, n_classifiers: int) -> None:
+def tell_answers(screen: Screen, asked: options.MetricOptions, rest: str, n_classifiers: int) -> None:
     """Print a screen; `rest` is the file with all of it."""
-    show(screen, str(rest), kept=_KEPT + 2 * len(asked.require or ()) * n_classifiers)
+    show(screen, rest, kept=_KEPT + 2 * len(asked.require or ()) * n_classifiers)
 
 
 def measure_sets(plan: Plan, swept: Sweep, folder: Folder, *, progress: bool) -> "Coverage | None":

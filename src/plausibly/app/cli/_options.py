@@ -432,10 +432,12 @@ class MetricOptions:
                 "sensitivity_at_specificity_0.9."
             )
         if self.panel is not None and self.truth != "panel":
-            raise ArgumentError(f"--panel {self.panel} is for --truth panel, but --truth is {self.truth}: change one.")
+            raise ArgumentError(
+                f"--panel {self.panel} is for --truth panel, but --truth is {self.truth}: write --truth panel."
+            )
         if self.readers is not None and self.truth != "panel":
             raise ArgumentError(
-                f"--readers {self.readers} is for --truth panel, but --truth is {self.truth}: change one."
+                f"--readers {self.readers} is for --truth panel, but --truth is {self.truth}: write --truth panel."
             )
 
     @property

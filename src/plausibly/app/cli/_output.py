@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 NOT_CONVERGED = 1  #: exit status under --strict
 UNMET = 3  #: exit status if a requirement is not met
+WITHOUT_QUICK = ", which is written without --quick"  #: said of the report
 #: parameters of the command that runs
 PARAMETERS: ContextVar[Mapping[str, Any] | None] = ContextVar("PARAMETERS", default=None)
 TABLES = ".csv", ".parquet"  #: suffixes of tables that we write

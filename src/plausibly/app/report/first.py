@@ -63,7 +63,7 @@ from plausibly.base.errors import PlausiblyError
 from plausibly.base.names import listed
 from plausibly.data.annotations import Annotations
 from plausibly.evaluation import by_group, summary
-from plausibly.evaluation.cautions import cautions
+from plausibly.evaluation.cautions import always_the_same, cautions
 from plausibly.evaluation.freed import too_far
 from plausibly.evaluation.summaries import SUFFIX, few_in_words, goodness
 from plausibly.evaluation.truth import truth_in_words
@@ -279,6 +279,7 @@ def notes_of(
     run = lead(swept)
     yield from accuracy_bounds(swept, order[0])
     known = [drawn, *truths(swept), run.results][drawn is None :]
+    yield from filter(None, [always_the_same(known[0])])
     if len(order) > 1 and (told := at_other_cut_offs(known[0], *order[:2])):
         yield told
     yield from groups_of(run.results if drawn is None else drawn)  # which were asked for
@@ -365,7 +366,8 @@ def of_labels(
     told = [results.attrs.get("selected"), few_in_words(results), headline_of_labels(results)]
     if panels is not None:
         told.append(agreement_sentence(panels, of_panels(panels, names)[-1:], names[0]))
-    notes = [constant_in_words(panels) if panels is not None else "", expert_in_words(results, annotations)]
+    notes = [always_the_same(results), "" if panels is None else constant_in_words(panels)]
+    notes += [expert_in_words(results, annotations)]
     notes += [results.attrs.get("unweighted", ""), *groups_of(results), *map(capitalised, unusual(results)[:2])]
     notes += [labels_rest_on(results) if panels is not None else ""]
     title = f"Against {truth_in_words(results.attrs)}"

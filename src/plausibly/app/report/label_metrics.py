@@ -29,6 +29,7 @@ _ROUNDING = 0.05  # cases, which are printed with one decimal
 _IN_WORDS = 3  # confusions of each classifier
 MOST_ROWS = 10  #: of metrics in one table for all classifiers
 MOST_COLUMNS = 7  #: metrics in a table of groups
+HALVES = {"sensitivity": "specificity", "ppv": "npv"}  #: metrics that are easily raised at the expense of another
 OF_TWO = "auroc", "sensitivity", "specificity", "ppv", "npv", "brier", "log_score", *ANSWERS
 _BY_CLASS = "sensitivity", "ppv", "f1"
 _ONE_EXPERT = (
@@ -97,10 +98,11 @@ def first_metrics(results: xr.Dataset) -> list[str]:
 
 
 def best_first(results: xr.Dataset) -> list[str]:
-    """Order the classifiers by their first metric, the best first."""
-    names = [str(name) for name in results["classifier"].values]
-    for metric in first_metrics(results)[:1]:
-        values = goodness(results[metric].mean("draw").values, results[metric].attrs)
+    """Order the classifiers, the best first, by their first metric and the one at whose expense it is raised."""
+    names, metrics = [str(name) for name in results["classifier"].values], first_metrics(results)
+    both = [name for name in (*metrics[:1], HALVES.get(*metrics[:1], "")) if name in metrics] if metrics else []
+    if both:
+        values = sum(goodness(results[metric].mean("draw").values, results[metric].attrs) for metric in both)
         names = [names[at] for at in np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")]
     return names
 

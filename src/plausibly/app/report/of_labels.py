@@ -12,6 +12,7 @@ import xarray as xr
 from plausibly.app import plots
 from plausibly.app.report.beside import Beside
 from plausibly.app.report.label_metrics import (
+    HALVES,
     MOST_CLASSIFIERS,
     at_threshold,
     best_first,
@@ -38,8 +39,7 @@ from plausibly.metrics.words import capitalised, metric_name
 
 _SEEN = "classifiers that have not seen these labels: if they have, their numbers are too good"
 _IN_WORDS = 3  # metrics of the headline
-_CHANCE = 0.5  # AUROC of scores that say nothing
-_HALVES = {"sensitivity": "specificity", "ppv": "npv"}  # metrics that are easily raised at the expense of another
+_CHANCE = 0.5  # AUROC of scores that say nothing; probability that either is better
 _SOURCES = (
     "Bayesian bootstrap over cases, or clusters of them: Rubin (1981), The Bayesian bootstrap, Annals of Statistics 9.",
     "Experts\u2019 annotations as draws from plausibilities: Stutz et al. (2025), Evaluating medical AI systems in "
@@ -55,16 +55,19 @@ def headline_of_labels(results: xr.Dataset) -> str:
     table = summary(results).set_index(["metric", "classifier"])
     of = f" (positive class: {results.attrs['positive']})" if "positive" in results.attrs else ""
     said = f"Against {truth_in_words(results.attrs)}, {numbers_in_words(results, best[:1])}{of}."
-    compared = [name for name in (metrics[0], _HALVES.get(metrics[0])) if name in metrics]
+    compared = [name for name in (metrics[0], HALVES.get(metrics[0])) if name in metrics]
     whom = "" if "gold" in results.attrs else f" {for_whom(results.attrs)}"
     for first, second in pairwise(best[:2]):
         shares = {name: share for name in compared if (share := better(results, name, first, second))}
         if shares:
             by = " and ".join(f"by {metric_name(name)} with probability {share}" for name, share in shares.items())
             by = by.replace(">", "more than ").replace("<", "less than ")
-            sure = float(re.sub("[^0-9.]", "", shares.get(metrics[0], "1").partition(" ")[0])) >= SURE
+            sure = [float(re.sub("[^0-9.]", "", share.partition(" ")[0])) for share in shares.values()]
             said += f" {first} is better than {second}{whom} {by}"
-            said += "." if sure else ": which one is better is open."
+            if max(sure) >= SURE and min(sure) <= 1 - SURE:
+                said += ": which one is better depends on what either error costs."
+            else:
+                said += "." if max(sure) >= SURE and min(sure) >= _CHANCE else ": which one is better is open."
         if "accuracy" in results:
             pair = sorted((first, second), key=lambda name: -table.loc[("accuracy", name), "mean"])
             said += f" {told}" if (told := at_other_cut_offs(results, *pair)) else ""

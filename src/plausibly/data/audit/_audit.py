@@ -33,6 +33,7 @@ SERIOUS = (
     "missing labels as classes",
     "mismatched predictions",
     "unrelated predictions",
+    "predictions by an annotator",
     "exchanged classes",
 )
 TOLD = ("identical annotators", "cases pasted twice", "similar class names")  #: by every command that reads them

@@ -72,6 +72,8 @@ MEANINGS = {
     "unrelated predictions": "Classifiers that agree with the annotations no more often than shuffled rows would, and "
     "give no higher scores to what annotators name. Cases or classes in another order, or predictions that tell "
     "nothing.",
+    "predictions by an annotator": "Classifiers that choose what one of the annotators names in every case, and so are "
+    "compared with themselves. Leave the annotator's rows out.",
     "exchanged classes": "Columns that agree with the annotations better under the name of another class. Probably "
     "columns in another order.",
     "identical classifiers": "Classifiers with exactly the same scores as another one.",

@@ -1,7 +1,7 @@
 """Predictions that do not fit, are unrelated to the annotations, or repeat others."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ _GAIN, _SURE = 0.01, 4  # least gain of an exchange: in the share of cases, and 
 _MANY_CLASSES = 2000  # above which their assignment takes minutes
 _SIGNIFICANT, _WEAK = 1.64, 0.3  # standard errors; part of the way from chance to always right
 _FEW_CLASSES = 100  # up to which scores of all classes are compared
+_CHANCE = 1e-4  # that a classifier agrees with one of the annotators in every case
 _FEW_CASES = 30  # below which a good classifier may look like an unrelated one
 
 
@@ -27,7 +28,7 @@ def of_predictions(annotations: Annotations, named: Mapping[str, Any], extra: st
     """Check classifiers one by one, holding the scores of one at a time."""
     exchanged: list[str] = []
     wrong, unrelated, likeness, n_flat, flat, n_alike, alike = [], [], {}, 0, [], 0, []
-    n_other, other_scale = 0, []
+    n_other, other_scale, copied = 0, [], []
     for name, source in named.items():
         try:
             scores = line_up(source, annotations, extra)
@@ -38,6 +39,7 @@ def of_predictions(annotations: Annotations, named: Mapping[str, Any], extra: st
         if _is_unrelated(annotations, scores, best):
             unrelated.append(name)
         exchanged += [f"{name}: {pair}" for pair in _exchanged(annotations, best)]
+        copied += [f"{name} = {who}" for who in _annotator_of(annotations, best)]
         silent = ~scores.any(axis=1)  # which says that there is no answer
         other = (scores < 0).any(axis=1) | (np.abs(scores.sum(axis=1, dtype=np.float64) - 1) > _SUM)
         other = np.flatnonzero(other & ~silent)
@@ -62,6 +64,7 @@ def of_predictions(annotations: Annotations, named: Mapping[str, Any], extra: st
     yield Finding("mismatched predictions", len(wrong), len(named), wrong)
     yield Finding("predictions on another scale", n_other, n_read * annotations.n_cases, other_scale)
     yield Finding("unrelated predictions", len(unrelated), n_read, unrelated)
+    yield Finding("predictions by an annotator", len(copied), n_read, copied)
     yield Finding("exchanged classes", len(exchanged), n_read * annotations.n_classes, exchanged)
     twins = [f"{names[0]} = {other}" for names in likeness.values() for other in names[1:]]
     yield Finding("identical classifiers", len(twins), n_read, twins)
@@ -110,6 +113,19 @@ def _exchanged(annotations: Annotations, best: Int[np.ndarray, " case"]) -> list
     better = counts[own, other] - counts[own, own]
     names = annotations.classes
     return [f"{names[k]} is {names[other[k]]}" for k in np.argsort(-better, kind="stable") if better[k] > 0]
+
+
+def _annotator_of(annotations: Annotations, best: Int[np.ndarray, " case"]) -> Sequence[str]:
+    """Annotators who name first what a classifier chooses in every case, more often than the others explain."""
+    if annotations.anonymous:
+        return []
+    first, n_annotators = annotations.entry_block == 0, len(annotations.annotators)
+    who = annotations.annotation_annotator[annotations.entry_annotation[first]]
+    same = annotations.entry_class[first] == best[annotations.entry_case[first]]
+    n, right = np.bincount(who, minlength=n_annotators), np.bincount(who, same, n_annotators)
+    others = (right.sum() - right + 1) / (n.sum() - n + 2)
+    found = (right == n) & (n * np.log(others) < np.log(_CHANCE / n_annotators))
+    return annotations.annotators[found].tolist()
 
 
 def _is_unrelated(
