@@ -380,15 +380,15 @@ def evaluate(
         of_labels = truth == "annotator" or isinstance(posterior, Annotations | Scores)
         if not of_labels:
             check_whole("panel", panel, 1, "give for example 5")
-            if panel > MOST_EXPERTS:
-                raise ArgumentError(
-                    f"a panel that is drawn has at most {MOST_EXPERTS} experts, but {panel} were given: take "
-                    'truth="most-plausible" (--truth most-plausible), which is what very many would name.'
-                )
         annotations = labels_of_posterior(posterior)
         if of_labels or labels_suffice(posterior, annotations, panel, readers, ordered=ordered):
             tell(annotations.rounds)
             return against_labels(annotations, predictions, truth, panel=panel, **options).assign_attrs(ci_prob=ci_prob)
+        if panel > MOST_EXPERTS:
+            raise ArgumentError(
+                f"a panel that is drawn has at most {MOST_EXPERTS} experts, but {panel} were given: take "
+                'truth="most-plausible" (--truth most-plausible), which is what very many would name.'
+            )
         drawn |= {"k": None, "sizes": (), "of_panels": panel}
     results = evaluate_draws(posterior, predictions, **options, **drawn).assign_attrs(ci_prob=ci_prob)
     limited = f"What limits these accuracies: {results.attrs['limits']}" if "limits" in results.attrs else None

@@ -134,7 +134,7 @@ def cautions(
             f"Experts disagree in another way than is assumed{so}. Agreement with an expert holds if no classifier has "
             "seen these labels."
         )
-    yield from [] if panels is None else _of_panels(panels)
+    yield from [] if panels is None else _of_panels(panels, annotations)
     if "answer_rate" in results:
         rates = results["answer_rate"]
         rates = rates.mean([dim for dim in rates.dims if dim != "classifier"]).to_series()
@@ -152,7 +152,7 @@ def cautions(
         )
 
 
-def _of_panels(panels: xr.Dataset) -> Iterator[str]:
+def _of_panels(panels: xr.Dataset, annotations: Annotations) -> Iterator[str]:
     """Say whose panels do not decide as their labels do, and that other experts are not in intervals."""
     if "panel_excess" in panels:
         excess, error = (panels[name].to_series().to_dict() for name in ("panel_excess", "panel_excess_error"))
@@ -164,7 +164,7 @@ def _of_panels(panels: xr.Dataset) -> Iterator[str]:
                 f"numbers than their labels give, by points: {points}. Prefer panels of {people} (--truth panel "
                 f"--panel {people} --readers these)."
             )
-    if panels.attrs["readers"] == "these":
+    if annotations.anonymous:
         yield (
             "Annotators have no names, so nothing tells how far other experts differ, and intervals do not allow for "
             "it: name them, if you can."

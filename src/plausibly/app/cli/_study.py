@@ -50,7 +50,7 @@ def read_study(folder: Path, given: Sequence[str] = ()) -> Study | None:
         return None
     by_role = {role: [one for one in looked if one.role == role] for role in ("classes", "risks", "gold labels")}
     by_role["predictions"] = [one for one in looked if one.role in PREDICTING]
-    main = _one(folder, [one for one in looked if one.role in ("annotations", "labels")])
+    main = _one(folder, looked)
     taken: dict[str, Looked] = {}
     for option, role in (("classes", "classes"), ("risks", "risks"), ("gold", "gold labels")):
         if by_role[role] and option not in given:
@@ -81,12 +81,14 @@ def is_by_annotators(looked: Sequence[Looked]) -> bool:
     return all(one.files or _may_be_an_annotator(one) for one in looked)
 
 
-def _one(folder: Path, mains: Sequence[Looked]) -> Looked:
+def _one(folder: Path, looked: Sequence[Looked]) -> Looked:
     """The only annotations of a folder."""
+    mains = [one for one in looked if one.role in ("annotations", "labels")]
     if not mains:
+        why = "".join(f" {one.path.name}: {one.words.rstrip('.')}." for one in looked if one.role is None)
         raise ArgumentError(
             f"{folder} holds no annotations that are recognised: run plausibly doctor {folder}, and give the file in "
-            "place of the folder, with --case, --annotator and --label if its columns have other names."
+            f"place of the folder, with --case, --annotator and --label if its columns have other names.{why}"
         )
     if len(mains) > 1:
         raise ArgumentError(

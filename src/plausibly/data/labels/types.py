@@ -34,6 +34,7 @@ USUAL: Mapping[str, tuple[str, str]] = {
 _LOOKED_AT = 300  # different labels that show the type
 _FEW = 20  # labels of which words and repetitions tell little
 _UNIQUE = 0.9
+_BY_SIZE = {"text": ("bleu", f", or another of {', '.join(BY_TYPE['text'])}"), "numbers": ("squared", "")}
 
 
 @dataclass(frozen=True)
@@ -67,19 +68,19 @@ def usual_distance(source: Any, labels: Labels) -> Usual:
 
 
 def check_nominal(labels: Labels, measure: str = "the nominal distance", instead: str = "give") -> None:
-    """Refuse to compare texts by equality, as a measure does, if hardly any is the same as another.
+    """Refuse to compare texts or numbers by equality, as a measure does, if hardly any is the same as another.
 
     Raises
     ------
     ArgumentError
-        If the labels are such texts; the message says what to do `instead`.
+        If the labels are such; the message says what to do `instead`.
     """
-    n = 0 if labels.is_numeric else _n_different(labels)
-    if n >= _UNIQUE * len(labels) and type_of(labels) == "text":
+    n = len(np.unique(labels.values)) if labels.is_numeric else _n_different(labels)
+    if n >= _UNIQUE * len(labels) and (kind := type_of(labels)) in _BY_SIZE:
+        name, others = _BY_SIZE[kind]
         raise ArgumentError(
-            f"{measure} asks whether labels are equal, but these are texts, {n:,} different ones of {len(labels):,}, "
-            f'so it tells nothing: {instead} distance="bleu" (--distance bleu), or another of '
-            f"{', '.join(BY_TYPE['text'])}."
+            f"{measure} asks whether labels are equal, but these are {USUAL[kind][1]}, {n:,} different ones of "
+            f'{len(labels):,}, so it tells nothing: {instead} distance="{name}" (--distance {name}){others}.'
         )
 
 
