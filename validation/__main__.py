@@ -5,7 +5,9 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
+from multiprocessing import get_context
 from pathlib import Path
 
 # XLA warns of every cached program that its own preferences are not features of this machine.
@@ -107,6 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--out", type=Path, default=Path("results/validation"), metavar="FOLDER", help="folder of the report"
     )
+    parser.add_argument("--workers", type=int, default=1, help="processes that share the checks (1)")
     names = "; ".join(f"{name}: {chosen.what}" for name, chosen in BREAKS.items()).replace("%", "%%")
     parser.add_argument("--break", choices=sorted(BREAKS), dest="broken", help=f"break this first ({names})")
     given = parser.parse_args(arguments)
@@ -135,17 +138,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"Broken on purpose: {chosen.what}.", flush=True)
             only, what = only or chosen.group, what or chosen.only
         settings = Settings(given.seed, given.quick, what)
+        names = [name for name in CHECKS if only == name or (only is None and not (given.quick and name in SLOW))]
         results = []
-        for name, check in CHECKS.items():
-            if only == name or (only is None and not (given.quick and name in SLOW)):
-                for result in check(settings):
-                    results.append(result)
-                    print(line(result), flush=True)
+        for result in _results(names, settings, 1 if chosen is not None else given.workers):
+            results.append(result)
+            print(line(result), flush=True)
     verdict = Verdict(tuple(results))
     seconds = time.monotonic() - start
     path = write(verdict, given.out, settings, seconds=seconds, broken=chosen.what if chosen else "")
     print(f"\n{verdict}\n{path} ({seconds / 60:.0f} min)")
     return 0 if verdict.passed else 1
+
+
+def _results(names: Sequence[str], settings: Settings, workers: int) -> Iterator[Result]:
+    """Yield the results of checks in their order; processes share the checks, which mostly use one core each."""
+    if min(workers, len(names)) < 2:
+        for name in names:
+            yield from CHECKS[name](settings)
+        return
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+        for results in pool.map(_of_check, names, [settings] * len(names)):
+            yield from results
+
+
+def _of_check(name: str, settings: Settings) -> list[Result]:
+    return list(CHECKS[name](settings))
 
 
 def line(result: Result) -> str:
