@@ -22,13 +22,13 @@ LIMITS: dict[str, dict[str, int]] = {
     "lines of code": {
         "aggregation": 5970,  # panels of a sweep, and their rows; width of intervals
         "agreement": 8690,  # reader studies; a sentence for each note; 0 and 1 that may mean either
-        "app": 13518,  # who names one class always; panels that are drawn, on screens and pages; folders as input for declared options
+        "app": 13518,  # who names one class always; panels that are drawn; folders as input
         "base": 2262,  # programs that the next process finds without tracing them; lanes of rejection, from posterior
-        "data": 15442,  # predictions by an annotator; one reader with roles and layouts; shapes by the regression came from families
+        "data": 15442,  # predictions by an annotator; one reader with roles and layouts
         "decisions": 3896,  # what is said of sets without the prior
         "distances": 1860,  # distances of sets
         "distributions": 1240,
-        "evaluation": 7239,  # means over many classes of few cases; panels of other experts, their check by labels, other readers in intervals; nothing went
+        "evaluation": 7239,  # means over many classes of few cases; panels of other experts, and their check by labels
         "families": 5550,  # families say how annotators answer
         "inference": 4710,  # closed forms came from families and aggregation; gamma variables side by side
         "metrics": 3590,  # average precision of resampled cases
