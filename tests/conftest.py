@@ -2,6 +2,8 @@
 
 import gc
 import os
+import sys
+import threading
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -25,8 +27,11 @@ import jax
 import jax.numpy as jnp
 import pytest
 from hypothesis import settings
+from jax.experimental import serialize_executable
 from jaxtyping import install_import_hook
 
+from plausibly.base import compute
+from plausibly.base import programs as programs_on_disk
 from plausibly.base.programs import _processor
 from tests.worlds import CACHE
 
@@ -38,6 +43,10 @@ COMPILES |= {"test_readme", "test_doctests", "test_systems", "test_engines", "te
 COMPILES |= {"test_planning", "test_model_comparison", "test_export", "test_fingerprint", "test_declarations"}
 COMPILES |= {"test_dirichlet_tree", "test_distributions", "test_benchmarks", "test_logits"}
 UNCHECKED = "dawid_skene", "one_coin"
+
+# Compiling all tests and modules to bytecode takes ten seconds in each worker, and some in each process of a test.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # Shapes are checked where arrays are made and passed on. Folders that take users' arguments check these themselves,
 # with errors that the hook would forestall. The samplers of two models call their functions a hundred thousand times.
@@ -54,6 +63,35 @@ jax.config.update("jax_traceback_in_locations_limit", 0)
 # What one worker compiles, all find, and so does the next run in any checkout, however small it is.
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 jax.config.update("jax_compilation_cache_dir", str(CACHE / _processor() / "programs"))
+# The package's own programs are found without being traced, too, as they are where JAX is not configured: in a folder
+# for each version of the source. What JAX has read from its cache cannot be written again.
+read = threading.local()
+
+
+def compile_and_save(lowered, options, place, compiled_and_saved=programs_on_disk.compiled_and_saved):
+    """Compile a program, and save it unless JAX has read it."""
+    read.from_cache = False
+    return compiled_and_saved(lowered, options, place)
+
+
+def serialize_compiled(program, serialize=serialize_executable.serialize):
+    """Serialize a program that this thread has just compiled."""
+    if getattr(read, "from_cache", False):
+        raise ValueError("a program that was read from JAX's cache")
+    return serialize(program)
+
+
+def notice_reading(event: str, **_: object) -> None:
+    """Note that this thread has read a program."""
+    read.from_cache = getattr(read, "from_cache", False) or event == "/jax/compilation_cache/cache_hits"
+
+
+jax.monitoring.register_event_listener(notice_reading)
+serialize_executable.serialize = serialize_compiled
+for module in (compute, programs_on_disk):
+    module.own_folder = lambda: CACHE / _processor() / "untraced"
+    module.compiled_and_saved, module.without_jax = compile_and_save, nullcontext
+
 # XLA reads its flags when it first compiles: here, not in a slow test, whose flags would then hold for all that follow.
 jax.jit(jnp.negative)(0)
 # XLA warns of every cached program that its own preferences are not features of this machine.

@@ -6,9 +6,7 @@ folder compile are counted by `tests/conftest.py` when the whole quick suite run
 """
 
 import ast
-import io
 import re
-import tokenize
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -64,6 +62,12 @@ def text(path: Path) -> str:
 
 
 @cache
+def tree(path: Path) -> ast.Module:
+    """The syntax tree of a file."""
+    return ast.parse(text(path))
+
+
+@cache
 def modules() -> dict[str, Path]:
     """Files of the package by the names under which they are imported."""
     found = {}
@@ -79,7 +83,7 @@ def imports(name: str) -> frozenset[str]:
     """Modules of the package that a module imports, also inside functions."""
     path, known, found = modules()[name], modules(), set()
     package = name if path.stem == "__init__" else name.rpartition(".")[0]
-    for node in ast.walk(ast.parse(text(path))):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.ImportFrom):
             above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
             origin = ".".join([*above, *([node.module] if node.module else [])])
@@ -138,18 +142,13 @@ def modules_that_name_models() -> list[str]:
 
 
 def _texts(path: Path) -> Iterator[str]:
-    """Values of the string literals of a file, without docstrings."""
-    start_of_statement = True
-    for token in tokenize.generate_tokens(io.StringIO(text(path)).readline):
-        if token.type == tokenize.STRING and not start_of_statement:
-            try:
-                value = ast.literal_eval(token.string)
-            except (SyntaxError, ValueError):
-                continue
-            if isinstance(value, str):
-                yield value
-        if token.type not in (tokenize.COMMENT, tokenize.NL):
-            start_of_statement = token.type in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+    """Values of the string literals of a file, without docstrings and parts of f-strings."""
+    nodes = list(ast.walk(tree(path)))
+    other = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    other |= {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in other:
+            yield node.value
 
 
 def circles() -> list[str]:

@@ -21,7 +21,7 @@ from tests.test_metrics.test_overlap import OF_LISTS
 
 
 def evaluate(*given, **options):
-    return evaluation.evaluate(*given, **{"replicates": N_DRAWS, "progress": False} | options)
+    return evaluation.evaluate(*given, **{"k": (1, 3), "replicates": N_DRAWS, "progress": False} | options)
 
 
 FUNCTIONS = {name: getattr(metrics, metric.count.__name__) for name, metric in metrics.METRICS.items()}
@@ -90,7 +90,7 @@ def test_without_remainders_results_are_those_of_the_dense_metrics(full, scores,
 
 
 def test_ranges_leave_no_trace(few, scores, monkeypatch):
-    options = {"risks": RISKS, "k": 3, "break_ties": "random", "seed": 5}
+    options = {"risks": RISKS, "k": 2, "break_ties": "random", "seed": 5}
     whole = evaluate(few, scores, **options)
     monkeypatch.setattr(ranges, "PAIRS", N_DRAWS * 4)
     in_ranges = evaluate(few, scores, **options)
@@ -117,12 +117,12 @@ def test_with_remainders_results_agree_with_dense_draws(ragged, scores, of_ragge
 
 
 def test_the_point_estimate_gives_the_standard_metric_and_draws_of_it_alone_no_spread(few, scores):
-    options = {"k": 3, "risks": RISKS}  # as another test does
+    options = {"k": 2, "risks": RISKS}
     results = evaluate(few, scores, **options)
     point = dense(make_point(few))[:1]
     for name, metric in FUNCTIONS.items():
-        expected = [np.mean(metric(scores[c], point, 3)) for c in "AB"]
-        np.testing.assert_allclose(results[f"top3_{name}_point"], expected, rtol=1e-6)
+        expected = [np.mean(metric(scores[c], point, 2)) for c in "AB"]
+        np.testing.assert_allclose(results[f"top2_{name}_point"], expected, rtol=1e-6)
     results = evaluate(make_point(few), scores, **options)
     for size in (1, 2, 3):
         assert (results[f"annotation_certainty_{size}"] == 1).all()
@@ -169,12 +169,12 @@ def test_names_dimensions_and_forms_of_predictions(full, scores, tmp_path):
     results = evaluate(full, {"array": scores["A"], "file": tmp_path / "a.npy"}, risks=RISKS)
     assert results["classifier"].values.tolist() == ["array", "file"]
     assert results["case"].values[:2].tolist() == ["case 0", "case 1"]
-    assert results["top2_overlap"].dims == ("classifier", "draw")
-    assert results["top2_overlap_by_case"].dims == ("classifier", "case")
-    assert results["top2_overlap_point"].dims == ("classifier",)
-    assert (results["top2_overlap"] == results["top2_overlap"][0]).all()
+    assert results["top3_overlap"].dims == ("classifier", "draw")
+    assert results["top3_overlap_by_case"].dims == ("classifier", "case")
+    assert results["top3_overlap_point"].dims == ("classifier",)
+    assert (results["top3_overlap"] == results["top3_overlap"][0]).all()
     framed = evaluate(full, {"frame": frame, "B": scores["B"]}, risks=RISKS)
-    assert (results["top2_overlap"] == framed["top2_overlap"][0]).all()
+    assert (results["top3_overlap"] == framed["top3_overlap"][0]).all()
     assert results.attrs["model"] == "test"
 
 
@@ -196,22 +196,22 @@ def test_a_list_of_all_classes_is_evaluated_only_if_asked_for(n_classes, found):
 
 def test_summary_describes_the_draws_and_metrics_know_which_way_is_better(of_ragged, of_full):
     results, table = of_ragged, summary(of_ragged)
-    assert len(table) == 2 * (3 * len(metrics.METRICS) + 1 + 2 * N_CLASSES)
-    row = table[(table["classifier"] == "B") & (table["metric"] == "top2_overlap")].iloc[0]
-    values = results["top2_overlap"].sel(classifier="B").values
+    assert len(table) == 2 * (2 * len(metrics.METRICS) + 1 + 2 * N_CLASSES)
+    row = table[(table["classifier"] == "B") & (table["metric"] == "top3_overlap")].iloc[0]
+    values = results["top3_overlap"].sel(classifier="B").values
     assert row["mean"] == pytest.approx(values.mean())
     assert row["sd"] == pytest.approx(values.std(ddof=1))
     assert (row["best"], row["worst"]) == (values.max(), values.min())
     assert (values < row["lower"]).mean() <= 0.03
     assert (values > row["upper"]).mean() <= 0.03
     assert ((values >= row["lower"]) & (values <= row["upper"])).mean() >= 0.94
-    assert row["point"] == float(results["top2_overlap_point"].sel(classifier="B"))
+    assert row["point"] == float(results["top3_overlap_point"].sel(classifier="B"))
     results = of_full
     assert results["chain"].values.tolist() == [0] * (N_DRAWS // 2) + [1] * (N_DRAWS // 2)
-    assert results["top2_kendall_tau"].attrs["better"] == "smaller"
-    assert results["top2_coverage"].attrs["better"] == "greater"
-    row = summary(results).set_index(["classifier", "metric"]).loc[("A", "top2_spearman_footrule")]
-    assert row["best"] == float(results["top2_spearman_footrule"][0].min()) < row["worst"]
+    assert results["top3_kendall_tau"].attrs["better"] == "smaller"
+    assert results["top3_coverage"].attrs["better"] == "greater"
+    row = summary(results).set_index(["classifier", "metric"]).loc[("A", "top3_spearman_footrule")]
+    assert row["best"] == float(results["top3_spearman_footrule"][0].min()) < row["worst"]
 
 
 def brier(predicted, plausibility):
@@ -267,14 +267,14 @@ def test_weights_make_weighted_means(full, scores, monkeypatch):
     assert float(results["top3_overlap_point"][0]) == pytest.approx(expected, rel=1e-5)
 
 
-def test_weights_of_cases_select_a_subgroup_and_equal_ones_change_nothing(full, few, scores):
+def test_weights_of_cases_select_a_subgroup_and_equal_ones_change_nothing(full, scores, of_full):
     some = np.arange(N_CASES) < 9
-    results = evaluate(full, scores, weights=some)
-    expected = np.asarray(metrics.set_accuracy(scores["B"], dense(full), 2))[:, some].mean(axis=1)
-    np.testing.assert_allclose(results["top2_set_accuracy"].sel(classifier="B"), expected, atol=1e-6)
-    plain, weighted = (evaluate(few, scores, k=3, risks=RISKS, **of) for of in ({}, {"weights": np.full(N_CASES, 0.3)}))
-    for name in plain:
-        np.testing.assert_allclose(plain[name], weighted[name], rtol=1e-4, atol=1e-6)
+    results = evaluate(full, scores, weights=some, risks=RISKS)
+    expected = np.asarray(metrics.set_accuracy(scores["B"], dense(full), 3))[:, some].mean(axis=1)
+    np.testing.assert_allclose(results["top3_set_accuracy"].sel(classifier="B"), expected, atol=1e-6)
+    weighted = evaluate(full, scores, risks=RISKS, weights=np.full(N_CASES, 0.3))
+    for name in of_full:
+        np.testing.assert_allclose(of_full[name], weighted[name], rtol=1e-4, atol=1e-6)
 
 
 def test_weights_with_names_go_by_name(full, scores):

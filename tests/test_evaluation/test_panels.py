@@ -145,8 +145,8 @@ def test_replicates_have_the_weights_of_evaluate(clusters):
 
 
 def test_evaluate_weighs_cases_and_breaks_ties_alike(annotations):
-    posterior = pb.aggregate(annotations, "prirn", draws=20, chains=1, progress=False)
-    options = {"replicates": 0, "progress": False}
+    posterior = pb.aggregate(annotations, "irn", progress=False)
+    options = {"k": 1, "replicates": 0, "progress": False}
     results = pb.evaluate(posterior, SCORES, weights=[1, 0, 3], **options)
     alone = [
         panels(annotations.select([case]), {name: [rows[case]] for name, rows in SCORES.items()}) for case in (0, 2)

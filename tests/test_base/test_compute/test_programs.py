@@ -5,6 +5,7 @@ from functools import partial
 import jax
 import numpy as np
 import pytest
+from jax.experimental.compilation_cache import compilation_cache
 
 from plausibly.base import compute, programs
 from plausibly.base.compute import Part, run
@@ -17,8 +18,10 @@ EXPECTED = [2, 3]
 
 @pytest.fixture
 def compiled(tmp_path, monkeypatch):
-    """The programs that are compiled, with a folder of programs, which tests do not have otherwise."""
+    """The programs that are compiled, with a folder of their own, and without JAX's cache."""
     found = []
+    jax.config.update("jax_enable_compilation_cache", False)
+    compilation_cache.reset_cache()
 
     def counted(*arguments, compiled_and_saved=programs.compiled_and_saved):
         found.append(arguments[-1])
@@ -27,7 +30,9 @@ def compiled(tmp_path, monkeypatch):
     for module in (compute, programs):
         monkeypatch.setattr(module, "compiled_and_saved", counted)
         monkeypatch.setattr(module, "own_folder", lambda: tmp_path)
-    return found
+    yield found
+    jax.config.update("jax_enable_compilation_cache", True)
+    compilation_cache.reset_cache()
 
 
 def by_kept(function, n_classes, lists=LISTS):
