@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 
 # Before anything imports JAX.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -70,24 +71,20 @@ read = threading.local()
 
 def compile_and_save(lowered, options, place, compiled_and_saved=programs_on_disk.compiled_and_saved):
     """Compile a program, and save it unless JAX has read it."""
-    read.from_cache = False
+    read.serialize = serialize_executable.serialize
     return compiled_and_saved(lowered, options, place)
 
 
-def serialize_compiled(program, serialize=serialize_executable.serialize):
-    """Serialize a program that this thread has just compiled."""
-    if getattr(read, "from_cache", False):
-        raise ValueError("a program that was read from JAX's cache")
-    return serialize(program)
-
-
 def notice_reading(event: str, **_: object) -> None:
-    """Note that this thread has read a program."""
-    read.from_cache = getattr(read, "from_cache", False) or event == "/jax/compilation_cache/cache_hits"
+    """Note that this thread has read a program: an attempt to serialize it raises an error, which is left unsaid."""
+    if event == "/jax/compilation_cache/cache_hits":
+        read.serialize = None
 
 
 jax.monitoring.register_event_listener(notice_reading)
-serialize_executable.serialize = serialize_compiled
+programs_on_disk.serialize_executable = SimpleNamespace(
+    serialize=lambda program: read.serialize(program), deserialize_and_load=serialize_executable.deserialize_and_load
+)
 for module in (compute, programs_on_disk):
     module.own_folder = lambda: CACHE / _processor() / "untraced"
     module.compiled_and_saved, module.without_jax = compile_and_save, nullcontext

@@ -17,7 +17,7 @@ def entropy(p):
 
 def against_dense(posterior, tolerance, of_split):
     """Results average the split of the remainder, which dense draws have drawn."""
-    results = pb.evaluate(posterior, {}, progress=False)
+    results = pb.evaluate(posterior, {}, sizes=1, progress=False)
     dense = pb.dense(posterior).astype(float)
     expected = entropy(dense).mean(0)
     np.testing.assert_allclose(results["expected_entropy"], expected, atol=tolerance)
@@ -50,7 +50,7 @@ def test_the_split_of_the_remainder_is_averaged(uneven):
 def test_labels_reduce_uncertainty_and_not_ambiguity():
     counts = [[2, 2], [20, 20], [200, 200], [200, 0]]
     posterior = pb.aggregate(pb.Annotations.from_counts(counts), "dirichlet-categorical", seed=0, progress=False)
-    results = pb.evaluate(posterior, {}, progress=False)
+    results = pb.evaluate(posterior, {}, sizes=1, progress=False)
     ambiguous, uncertain = (results[name].values for name in NAMES)
     assert (np.diff(uncertain[:3]) < 0).all()
     assert uncertain[2] < 0.002

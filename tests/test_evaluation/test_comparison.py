@@ -143,10 +143,10 @@ def test_a_better_classifier_is_better_by_every_metric_and_kind_of_noise():
     posterior, truth = random_cases()
     loss = pb.metrics.Metric(lambda scores, plausibility: ((scores - plausibility) ** 2).sum(), better="smaller")
     gain = pb.metrics.Metric(lambda scores, plausibility: scores @ plausibility)
-    given = {"k": (1, 3), "metrics": {"loss": loss, "gain": gain}, "replicates": 80, "progress": False}
+    given = {"k": 2, "metrics": {"loss": loss, "gain": gain}, "replicates": 80, "progress": False}
     found = pb.evaluate(posterior, {"good": truth, "bad": -truth}, **given)
     metrics = [name for name in found if found[name].dims == ("classifier", "draw")]
-    assert len(metrics) == 2 * len(pb.metrics.METRICS) + 2
+    assert len(metrics) == len(pb.metrics.METRICS) + 2
     for metric in metrics:
         sign = -1 if found[metric].attrs["better"] == "smaller" else 1
         row = differences(found, metric).iloc[0]

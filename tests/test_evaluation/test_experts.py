@@ -316,30 +316,3 @@ def test_what_would_narrow_an_interval_follows_from_what_it_is_made_of(judged):
     assert list(found) == sorted(rest, key=lambda what: rest[what])
     for what, left in rest.items():
         assert found[what] == pytest.approx(np.sqrt(left) / total, rel=0.01)
-
-
-@pytest.mark.slow
-def test_intervals_hold_what_other_readers_decide():
-    """Readers unlike in strictness, of whom five label: 94 % intervals hold the metrics against panels of others."""
-    held = []
-    for seed in range(6):
-        random = np.random.default_rng(seed)
-        odds = random.normal(-0.3, 2, 150)
-        strict = 0.7 * np.sqrt(2) * random.normal(size=(205, 1))
-        said = random.random((205, 150)) < expit(odds + strict)
-        labels = np.where(said[:5].T, "yes", "no").tolist()
-        annotations = pb.Annotations.from_labels(labels, ["no", "yes"], annotators=[f"r{who}" for who in range(5)])
-        score = expit(odds + random.normal(size=150))
-        scores = {"A": np.stack([1 - score, score], axis=1)}
-        posterior = pb.aggregate(annotations, predictions=scores, draws=200, **OPTIONS)
-        found = pb.evaluate(posterior, scores, metrics=["accuracy", "specificity"], truth="panel", **OPTIONS)
-        truth = said[5:].reshape(40, 5, 150).sum(axis=1) > 2
-        named = score > 0.5
-        true = {
-            "accuracy": (named == truth).mean(),
-            "specificity": np.mean([(~named[~one]).mean() for one in truth]),
-        }
-        for name, value in true.items():
-            lower, upper = interval(found[name].values[0], 0.94)
-            held.append(lower <= value <= upper)
-    assert np.mean(held) >= 10 / 12

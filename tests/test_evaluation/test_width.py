@@ -31,13 +31,13 @@ def test_evaluate_and_sweep_take_the_width():
     annotations = pb.Annotations.from_labels([["a", "b", "a"]] * 10 + [["b", "b", "a"]] * 10)
     scores = {"A": np.tile([[0.6, 0.4]], (20, 1))}
     given = {"ci_prob": 0.5, "progress": False}
-    against = pb.evaluate(annotations, scores, truth="annotator", by={"half": [0] * 10 + [1] * 10}, **given)
+    by = {"half": [0] * 10 + [1] * 10}
+    against = pb.evaluate(annotations, scores, truth="annotator", metrics="accuracy", by=by, **given)
     assert against.attrs["ci_prob"] == 0.5
     wide = by_group(against, "accuracy", 0.94)
     assert (by_group(against, "accuracy")["upper"] < wide["upper"]).all()
-    swept = pb.sweep(annotations, scores, {"majority-vote": None}, **given)
+    swept = pb.sweep(annotations, scores, {"majority-vote": None}, k=1, **given)
     of = [swept.runs[0].results, swept.panels, swept.of_labels, swept.runs[0].of_labels]
     assert [one.attrs["ci_prob"] for one in of] == [0.5] * 4
-    for refused in (lambda: pb.evaluate(annotations, scores, truth="annotator", ci_prob=1.5),):
-        with pytest.raises(pb.PlausiblyError, match="ci_prob must lie between 0 and 1"):
-            refused()
+    with pytest.raises(pb.PlausiblyError, match="ci_prob must lie between 0 and 1"):
+        pb.evaluate(annotations, scores, truth="annotator", ci_prob=1.5)

@@ -147,7 +147,7 @@ def may_lack_answers(name):
 
 
 @pytest.mark.parametrize("name", ORACLES)
-@settings(max_examples=24)
+@settings(max_examples=16)
 @given(data(), st.sampled_from([1.0, 0.7]), st.integers(0, 2**32 - 1))
 def test_scikit_learn_finds_the_same(name, given_data, share, seed):
     predictions, truth, weights = given_data
@@ -181,7 +181,7 @@ def test_no_metric_is_without_an_oracle():
     assert set(LABEL_METRICS) == set(ORACLES) | elsewhere
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(data())
 def test_parts_make_scores_costs_of_one_are_errors_and_curves_of_classes_are_against_all_others(given_data):
     for score in ("brier", "log_score"):
@@ -200,7 +200,7 @@ def test_parts_make_scores_costs_of_one_are_errors_and_curves_of_classes_are_aga
             np.testing.assert_allclose(found, getattr(pb.metrics, name)(*two, weights), atol=1e-5)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(data(), st.sampled_from([0.3, 0.5, 0.9]))
 def test_operating_points_are_the_best_on_the_curve(given_data, least):
     predictions, truth, weights = given_data
@@ -226,7 +226,7 @@ def test_a_threshold_with_exactly_the_least_specificity_or_sensitivity_counts():
     assert pb.metrics.specificity_at_sensitivity(0.6).on_arrays(predictions, truth) == pytest.approx(0.8)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(data(), st.sampled_from([0.1, 0.5, 0.8]))
 def test_net_benefit_has_the_formula_of_its_authors(given_data, threshold):
     predictions, truth, weights = (np.asarray(one, float) for one in given_data)
@@ -246,7 +246,7 @@ def sides(truth, predictions):
     return [1] if truth.shape[1] == 2 else range(truth.shape[1])
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(data())
 def test_curves_of_the_order_go_through_the_points_of_scikit_learn(given_data):
     predictions, truth, weights = given_data
@@ -289,7 +289,7 @@ def test_areas_are_those_under_curves_and_of_differences_of_logits():
     np.testing.assert_allclose(of_logits, sk.roc_auc_score(label, logits[:, 1] - logits[:, 0]), rtol=1e-5)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(data())
 def test_decision_curves_have_the_formula_of_their_authors(given_data):
     predictions, truth, weights = given_data
@@ -306,7 +306,7 @@ def test_decision_curves_have_the_formula_of_their_authors(given_data):
         np.testing.assert_allclose(found[row, 29], each, atol=1e-5)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(data())
 def test_the_confusion_matrix_and_the_calibration_curve_are_those_of_scikit_learn(given_data):
     p, label, w = weighted_rows(*given_data)
@@ -369,7 +369,7 @@ def logits(p):
     return np.log(p) - np.log1p(-p)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(data())
 def test_recalibration_is_the_logistic_regression_of_scikit_learn(given_data):
     predictions, truth, weights = given_data
@@ -400,7 +400,7 @@ def test_recalibration_is_the_logistic_regression_of_scikit_learn(given_data):
             np.testing.assert_allclose(slope, fit.coef_[0, 0], rtol=2e-3, atol=2e-3)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(data())
 def test_the_temperature_has_the_least_logarithmic_score(given_data):
     predictions, truth, weights = (np.asarray(one, float) for one in given_data)

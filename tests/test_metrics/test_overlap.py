@@ -83,7 +83,7 @@ def in_jit(name):
 
 
 @pytest.mark.parametrize("name", LITERAL)
-@settings(max_examples=25)
+@settings(max_examples=16)
 @given(problem=problems())
 def test_metric_is_its_definition(name, problem):
     predictions, plausibilities, k = problem

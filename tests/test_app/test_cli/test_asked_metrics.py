@@ -100,9 +100,8 @@ def test_panels_of_these_need_a_model_where_labels_are_too_few(files, tmp_path):
     of_labels(files, tmp_path, *of_these, "--threshold", 0.3, "--prevalence", 0.02)
     table = pd.read_csv(tmp_path / "metrics.csv").set_index("metric")
     annotations, options = pb.read_annotations(files / "labels.csv"), {"threshold": 0.3, "positive": "malignant"}
-    expected = pb.evaluate(
-        annotations, {"A": files / "a.csv"}, metrics=["sensitivity", "confusion"], truth="panel", panel=3, **options
-    )
+    options |= {"metrics": ["sensitivity", "confusion"], "truth": "panel", "panel": 3, "replicates": 0}
+    expected = pb.evaluate(annotations, {"A": files / "a.csv"}, **options)
     assert table.loc["sensitivity", "mean"] == pytest.approx(expected["sensitivity"].item(), abs=1e-6)
     page = words((tmp_path / "report.html").read_text())
     for said in (
@@ -116,8 +115,14 @@ def test_panels_of_these_need_a_model_where_labels_are_too_few(files, tmp_path):
     np.testing.assert_allclose(confusion["cases"], N * expected["confusion"].values.ravel(), atol=1e-4)
     few = pd.read_csv(files / "labels.csv").drop(index=[0, 3])
     few.to_csv(tmp_path / "labels.csv", index=False)
-    out = tmp_path / "few"
-    given = ["evaluate", tmp_path / "labels.csv", "--predictions", f"net[a]={files / 'a.csv'}", "--out", out]
+    given = [
+        "evaluate",
+        tmp_path / "labels.csv",
+        "--predictions",
+        f"net[a]={files / 'a.csv'}",
+        "--out",
+        tmp_path / "few",
+    ]
     shown = words(plausibly(*given, *of_these, "--metrics", "auroc", "--positive", "malignant").output)
     assert "Against what three experts would decide, with" in shown  # of all cases, under a model
     assert "net[a]" in shown

@@ -18,18 +18,6 @@ CURVES = {
 }
 
 
-def evaluated(n_classes, truth="most-plausible", names=("A", "$B$"), replicates=30):
-    random = np.random.default_rng(n_classes)
-    classes = [f"c{k}" for k in range(n_classes)]
-    annotations = pb.Annotations.from_labels(random.choice(classes, (N, 3)).tolist(), classes=classes)
-    predictions = {name: random.dirichlet(np.ones(n_classes), size=N) for name in names}
-    posterior = annotations
-    if truth == "most-plausible":
-        posterior = pb.aggregate(annotations, "dirichlet-categorical", chains=1, draws=20, progress=False)
-    metrics = ["curves", "auroc"]
-    return pb.evaluate(posterior, predictions, metrics=metrics, truth=truth, replicates=replicates, progress=False)
-
-
 @pytest.fixture
 def two():
     return worlds.curves_of_two().assign_coords(classifier=["A", "$B$"])
@@ -79,7 +67,9 @@ def test_operating_points_single_classifiers_and_no_replicates(ax, three):
     plots.roc_curve(three.isel(classifier=[0]), ax=ax)
     assert [text.get_text()[0] for text in ax.get_legend().get_texts()] == ["a", "b", "c"]
     ax = Figure().subplots()
-    plots.roc_curve(evaluated(2, replicates=0), ax=ax)
+    metrics = ["roc_curve", "auroc"]
+    of = worlds.labels()
+    plots.roc_curve(pb.evaluate(of.posterior, of.predictions, metrics=metrics, replicates=0, progress=False), ax=ax)
     assert len(ax.collections) == 2
 
 
@@ -100,8 +90,11 @@ def test_one_class_is_chosen_of_several(ax, three, name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("truth", ["most-plausible", "annotator"])
-def test_calibration_stands_above_mean_predictions(ax, truth):
-    results = evaluated(2, truth)
+def test_calibration_stands_above_mean_predictions(ax, two, truth):
+    results, of = two, worlds.labels()
+    if truth == "annotator":
+        results = pb.evaluate(of.annotations, of.predictions, metrics="curves", truth=truth, **worlds.EVALUATE)
+        results = results.assign_coords(classifier=["A", "$B$"])
     plots.calibration_curve(results, ax=ax)
     drawn = [one for one in ax.lines if one.get_label() in ("A", r"\$B\$")]
     for at, line in enumerate(drawn):
