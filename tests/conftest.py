@@ -33,6 +33,7 @@ from jaxtyping import install_import_hook
 
 from plausibly.base import compute
 from plausibly.base import programs as programs_on_disk
+from plausibly.base.memory import release_memory
 from plausibly.base.programs import _processor
 from tests.worlds import CACHE
 
@@ -101,15 +102,12 @@ settings.load_profile("plausibly")
 
 def forget_programs() -> None:
     """Forget what this process has compiled."""
-    from plausibly.base import compute as _run
-    from plausibly.base.memory import release_memory
-
-    _run._compiled.clear()
+    compute._compiled.clear()
     jax.clear_caches()
     release_memory()
 
 
-programs: Counter[str] = Counter()  # compiled, or found in the cache, by the tests of a folder
+programs: Counter[str] = Counter()  # traced, and compiled or found in JAX's cache, by the tests of a folder
 folder = ["tests"]
 
 

@@ -115,14 +115,8 @@ def test_panels_of_these_need_a_model_where_labels_are_too_few(files, tmp_path):
     np.testing.assert_allclose(confusion["cases"], N * expected["confusion"].values.ravel(), atol=1e-4)
     few = pd.read_csv(files / "labels.csv").drop(index=[0, 3])
     few.to_csv(tmp_path / "labels.csv", index=False)
-    given = [
-        "evaluate",
-        tmp_path / "labels.csv",
-        "--predictions",
-        f"net[a]={files / 'a.csv'}",
-        "--out",
-        tmp_path / "few",
-    ]
+    given = ["evaluate", tmp_path / "labels.csv", "--predictions", f"net[a]={files / 'a.csv'}"]
+    given += ["--out", tmp_path / "few"]
     shown = words(plausibly(*given, *of_these, "--metrics", "auroc", "--positive", "malignant").output)
     assert "Against what three experts would decide, with" in shown  # of all cases, under a model
     assert "net[a]" in shown
