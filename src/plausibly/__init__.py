@@ -65,6 +65,7 @@ _NAMESPACES = {
     "priors": "families.priors",
     "random_streams": "base.random_streams",
     "report": "app.report",
+    "results": "app.results",
     "sweeps": "aggregation.sweeps",
 }
 _FUNCTIONS = {"audit", "conformal", "doctor", "report"}  #: attributes that are functions, while imports find modules

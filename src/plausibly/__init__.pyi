@@ -16,6 +16,7 @@ from .agreement import annotators as annotators
 from .app import plots as plots
 from .app.doctor import doctor as doctor
 from .app.report import report as report
+from .app.results import summary as summary
 from .base import errors as errors
 from .base.errors import AnnotationError as AnnotationError
 from .base.errors import ArgumentError as ArgumentError
@@ -46,7 +47,6 @@ from .decisions.planning import plan as plan
 from .distributions import primitives as primitives
 from .evaluation import comparison as comparison
 from .evaluation import evaluate as evaluate
-from .evaluation import summary as summary
 from .families import priors as priors
 from .families.model import Model as Model
 from .families.true_class import TrueClass as TrueClass

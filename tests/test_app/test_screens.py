@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plausibly.app.report.first import of_sweep
+from plausibly.app.results.evaluation import of_sweep
 from plausibly.app.screen import LINES, WIDTH, Screen, Table, layout, middle
 from tests import worlds
 from tests.test_app.test_cli.run import plausibly

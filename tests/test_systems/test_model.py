@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 
 import plausibly as pb
-from plausibly.app.report import systems_page
+from plausibly.app import results
 from plausibly.data.outcomes import Cells, cells_of, read_outcomes
 from plausibly.inference import STATISTICS
 from plausibly.models.judged_outcomes import Parameters, facets, log_of_cells
@@ -272,7 +272,7 @@ def test_ranking_is_by_the_model_only_if_chains_converged(monkeypatch):
     assert {"these_lower", "people_upper"} <= {*result.ranking.columns}
     assert result.ranking["p_best"].sum() == pytest.approx(1)
     assert result.differences["p_better"].between(0, 1).all()
-    captions = [*systems_page(result).parts[0].contents]
+    captions = [piece.caption for piece in results.of(result).files]
     assert any(caption.startswith("Ranking by the model of all outcomes") for caption in captions)
     assert "Checks of the model by replicates" in captions
 

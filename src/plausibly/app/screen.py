@@ -1,13 +1,13 @@
-"""A first screen: one table, a verdict, what limits it, and where the rest is, in 25 lines of 80 columns.
+"""What a result says: one table, a verdict, what limits it, and the tables and figures behind it.
 
-Every command puts its result into a :class:`Screen`. :func:`layout` makes lines of it, for any width: nothing is cut,
-long names are shortened in their middle, sentences break between words, and the table has as many rows as the other
-lines leave.
+:func:`plausibly.app.results.of` makes a :class:`Screen` of every result, which a terminal, a notebook and a page show.
+:func:`layout` makes lines of it, for any width: nothing is cut, long names are shortened in their middle, sentences
+break between words, and the table has as many rows as the other lines leave.
 """
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -53,6 +53,11 @@ def cell(value: object, digits: str = ".3f") -> str:
     return f"{value:,}" if isinstance(value, int | np.integer) and not isinstance(value, bool) else str(value)
 
 
+def percent(probability: float) -> str:
+    """Write a probability as a percentage."""
+    return f"{100 * probability:g} %"
+
+
 def with_interval(mean: float, lower: float = np.nan, upper: float = np.nan, missing: str = "") -> str:
     """Value with its interval, if it has one; NaN as `missing`."""
     interval = "" if np.isnan(lower) else f" ({lower:z.3f}–{upper:z.3f})"
@@ -70,6 +75,44 @@ def over_groups(by: str, what: str, table: "pd.DataFrame", value: str) -> Iterat
         yield f"By {by}, {what} goes from {ends[0]} to {ends[1]}: groups.csv has the rest."
 
 
+class Part(NamedTuple):
+    """A section of a page or, within another, what is unfolded on demand."""
+
+    title: str
+    contents: Any
+    id: str = ""
+    open: bool = False
+
+
+class Piece(NamedTuple):
+    """A table or a figure of a result, made when it is written or shown."""
+
+    file: str  #: in which a command writes it; empty for what only a page has
+    content: Any  #: a data frame, or a function that makes one, draws a figure or, of other files, writes to a path
+    caption: str = ""  #: on a page, which has those with a caption
+    on_page: Any = None  #: what a page has in its place
+
+    @property
+    def is_figure(self) -> bool:
+        """Whether it is drawn."""
+        return self.file.endswith((".png", ".svg"))
+
+    def made(self) -> Any:
+        """The table, figure or text, made now."""
+        return self.content() if callable(self.content) else self.content
+
+
+class About(NamedTuple):
+    """What a page of a result says besides."""
+
+    title: str = "Result"
+    facts: Mapping[str, str] = {}  #: about the data and settings
+    assumed: Sequence[tuple[str, str]] = ()  #: on what, and what is assumed
+    sources: Sequence[str] = ()  #: to cite
+    parts: Sequence[Part] = ()  #: sections that come first
+    understood: str = ""  #: what was read
+
+
 class Screen(NamedTuple):
     """What a result has to say, in the order in which it is read."""
 
@@ -77,7 +120,13 @@ class Screen(NamedTuple):
     table: Table | None = None
     notes: Sequence[str] = ()  #: what limits the verdict and what to do, the worst first
     more: str = ""  #: file with all rows
-    figures: Any = ()  #: by their captions, as functions that draw them, for a page
+    figures: Any = ()  #: on a page, by their captions; by default those of the files
+    files: Sequence[Piece] = ()  #: tables and figures, in the order in which they are written
+    about: About = About()
+
+    def __str__(self) -> str:
+        """The screen as lines, as commands print them."""
+        return "\n".join(layout(self, where="pb.report writes all"))
 
     def _repr_html_(self) -> str:
         """The same in a notebook."""

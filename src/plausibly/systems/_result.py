@@ -10,6 +10,7 @@ from jaxtyping import Int
 
 from plausibly.base.arviz import Posterior
 from plausibly.base.names import listed, probability_in_words, some
+from plausibly.base.shown import Shown
 from plausibly.data.outcomes import Outcomes
 
 FEW, FEW_CLUSTERS, FEW_OF_A_KIND = 30, 20, 10  #: cases rated by people, below which intervals cover too rarely
@@ -45,7 +46,7 @@ MEANT = {
 
 
 @dataclass(frozen=True, eq=False)
-class Systems:
+class Systems(Shown, kind="systems"):
     """Mean outcomes that people would give systems, from a few of theirs and many of judges.
 
     Parameters

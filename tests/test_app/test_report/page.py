@@ -44,7 +44,7 @@ class Page(HTMLParser):
 def leave_out_figures(patch):
     # By its module, since the package has a function of the same name.
     patch.setattr(import_module("plausibly.app.report._sweep"), "undrawn", lambda swept: ())
-    patch.setattr(import_module("plausibly.app.report.first"), "_figures", lambda *given: {})
+    patch.setattr(import_module("plausibly.app.results.evaluation"), "_figures", lambda *given: {})
 
 
 def without_figures(swept, *given, **further):

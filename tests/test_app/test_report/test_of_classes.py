@@ -12,10 +12,10 @@ import plausibly as pb
 from plausibly.app.report import headline, render
 from plausibly.app.report._cases import UNSURE, clear_cases
 from plausibly.app.report._summary import prior_notes
-from plausibly.app.report.first import of_sweep
 from plausibly.app.report.label_metrics import confusions_in_words, truths
 from plausibly.app.report.of_labels import expert_in_words
 from plausibly.app.report.tables import value_and_interval
+from plausibly.app.results.evaluation import of_sweep
 from tests import worlds
 from tests.test_app.test_report.page import Page, without_figures
 from tests.worlds import EVIL

@@ -10,12 +10,12 @@ import xarray as xr
 from scipy import stats
 
 import plausibly as pb
-from plausibly.app.report._ambiguity import FirstChoices, stay_open
+from plausibly.app.report._cases import FirstChoices, stay_open
 from plausibly.app.report._summary import _judged_by, attainable, certainty_in_words, next_steps, prior_notes
 from plausibly.app.report._summary import freed_shape as freed_of
-from plausibly.app.report.first import of_sweep
 from plausibly.app.report.panels import agreement_sentence, constant_in_words, of_panels
 from plausibly.app.report.tables import convergence_table, lead
+from plausibly.app.results.evaluation import of_sweep
 from plausibly.posterior.diagnostics.verdicts import failures
 from plausibly.posterior.says import are_shares, learns
 from tests import worlds

@@ -27,6 +27,7 @@ from plausibly.base.errors import ArgumentError
 from plausibly.base.names import figures
 from plausibly.base.progress import Progress
 from plausibly.base.random_streams import Stream, case_keys, generator, select, stream_words
+from plausibly.base.shown import Shown
 from plausibly.data.annotations import Annotations
 from plausibly.inference.draws import categorical
 from plausibly.posterior import (
@@ -46,7 +47,7 @@ _TOGETHER = 32  # cases whose remainders are split at a time
 
 
 @dataclass(frozen=True, repr=False)
-class PredictiveCheck:
+class PredictiveCheck(Shown, kind="models"):
     """Statistics of the annotations, compared with those of replicates.
 
     Replicates are annotations that the fitted model would produce. For each statistic, ``probability`` is the share of
@@ -91,9 +92,6 @@ class PredictiveCheck:
                 row["status"] = GOOD if lower - 1e-9 <= observed <= upper + 1e-9 else BAD
             rows.append(row)
         return pd.DataFrame(rows)
-
-    def __repr__(self) -> str:
-        return f"{self.table.round(3).to_string()}\n{self.verdict()}"
 
     def verdict(self) -> str:
         """Say in a sentence what the model does not reproduce."""

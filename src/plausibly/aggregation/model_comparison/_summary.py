@@ -10,6 +10,7 @@ from scipy.optimize import LinearConstraint, minimize
 
 from plausibly.aggregation.model_comparison._left_out import K_HAT, LeftOut
 from plausibly.base.names import listed, many
+from plausibly.base.shown import Shown
 from plausibly.data.annotations import Annotations
 
 SMALLEST = 4.0  #: differences below it are small whatever their standard error (Sivula et al. 2020)
@@ -19,7 +20,7 @@ BASELINE = "class frequencies of the other cases"  #: row of predictions that lo
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Shown, kind="models"):
     """Result of :func:`plausibly.compare_models`."""
 
     table: pd.DataFrame  #: one row per model, best first, with the columns that :func:`plausibly.compare_models` lists
@@ -43,9 +44,6 @@ class Comparison:
             attrs=attrs,
         )
         return cls(summarise(pointwise, case), pointwise)
-
-    def __repr__(self) -> str:
-        return f"{self.table.round(3).to_string()}\n{self.verdict()}"
 
     def verdict(self) -> str:
         """Say which model predicts best, if one does, and which others predict equally well: headline and notes.

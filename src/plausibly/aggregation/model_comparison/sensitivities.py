@@ -15,6 +15,7 @@ from plausibly.aggregation.registry import accepted, find_model
 from plausibly.aggregation.sweeps import Plan, Run
 from plausibly.base.bootstrap import CI_PROB
 from plausibly.base.errors import ArgumentError, show
+from plausibly.base.shown import Shown
 from plausibly.data.annotations import Annotations
 from plausibly.families.priors import KAPPA
 
@@ -24,8 +25,8 @@ OF_UNIFORM = ("concentration", "unranked")  #: choices that a prior has no more 
 DEFAULT: Variants = {"plackett-luce": (3,), "prirn": (30,)}
 
 
-@dataclass(frozen=True)
-class Sensitivity:
+@dataclass(frozen=True, repr=False)
+class Sensitivity(Shown, kind="models"):
     """Results under every choice.
 
     Attributes

@@ -12,6 +12,7 @@ import pandas as pd
 import xarray as xr
 
 from plausibly.base.arviz import Posterior
+from plausibly.base.shown import Shown
 from plausibly.data.annotations import Annotations
 from plausibly.evaluation import by_group, summary
 from plausibly.evaluation.comparison import rankings
@@ -135,8 +136,8 @@ class Run:
         return [str(name) for name in self.convergence["case"].values[~self.convergence["converged"].values]]
 
 
-@dataclass(frozen=True)
-class Sweep:
+@dataclass(frozen=True, repr=False)
+class Sweep(Shown, kind="evaluation"):
     """All runs of a sweep, in the order in which they were asked for.
 
     Attributes

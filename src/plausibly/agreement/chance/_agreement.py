@@ -24,6 +24,7 @@ from plausibly.agreement.pairs import distinct, fair_pairs, without_repeats
 from plausibly.base.bootstrap import check_probability
 from plausibly.base.checks import check_seed
 from plausibly.base.errors import AnnotationError, ArgumentError, DistanceError, PlausiblyWarning
+from plausibly.base.shown import Shown
 from plausibly.data.labels.container import Labels
 from plausibly.data.labels.types import check_nominal, usual_distance
 from plausibly.distances import BY_TYPE, ON_REQUEST, Distance, find_distance
@@ -171,7 +172,7 @@ def agreement(
             *pathologies(levels, seen, chance, p, withheld=not compared.has_sigma),
         ),
         _pairs=compared,
-        _labels=fair,
+        labels=fair,
         n_told=len(compared_labels),
         rounds=depends,
         _every=None if depends is None else partial(compare, labels),
@@ -222,7 +223,7 @@ Candidate = str | Distance | Callable[[Any, Any], float]
 
 
 @dataclass(frozen=True, eq=False)
-class DistanceChoice:
+class DistanceChoice(Shown, kind="agreement"):
     """Agreement under several distances.
 
     Parameters

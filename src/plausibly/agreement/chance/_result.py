@@ -115,7 +115,7 @@ class Agreement:
     sampled: bool
     warnings: tuple[str, ...]
     _pairs: ComparedPairs = field(repr=False)
-    _labels: Labels = field(repr=False)  # also those of cases with one
+    labels: Labels = field(repr=False)  # also those of cases with one
     n_told: int = 0
     rounds: Rounds | None = None
     _every: Callable[[], ComparedPairs] | None = field(default=None, repr=False)
@@ -316,7 +316,7 @@ class Agreement:
         {"Gwet's AC1": 0.538, "Fleiss' kappa": -0.2}
         """
         check_probability("ci_prob", ci_prob)
-        return coefficients(self._labels, self.distance, ci_prob, replicates, check_seed(seed))
+        return coefficients(self.labels, self.distance, ci_prob, replicates, check_seed(seed))
 
     @cached_property
     def monte_carlo_error(self) -> dict[str, float]:

@@ -26,12 +26,13 @@ from plausibly.base.bootstrap import (
 )
 from plausibly.base.errors import ArgumentError
 from plausibly.base.names import many
+from plausibly.base.shown import Shown
 
 MARGIN = 0.1  #: of the test of non-inferiority: a tenth farther from the annotators than they are from each other
 
 
 @dataclass(frozen=True, eq=False)
-class Discrepancy(Comparison):
+class Discrepancy(Shown, Comparison, kind="discrepancy"):
     """Discrepancies of models and annotators by case, and their ratios.
 
     For a single model without a name, numbers are floats; otherwise they are :class:`pandas.Series` by model.

@@ -19,6 +19,7 @@ from plausibly.agreement.judge._readings import SURE, Answer
 from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
 from plausibly.base.bootstrap import interval
 from plausibly.base.errors import ArgumentError
+from plausibly.base.shown import Shown
 
 _NOT_CONVERGED = (
     "chains of the model of annotators did not converge, so its numbers are not shown. Give gold labels of some cases "
@@ -36,7 +37,7 @@ _NUMBERS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Judgement:
+class Judgement(Shown, kind="judge"):
     """Answers to four questions about whether models can stand in for an annotator.
 
     Parameters

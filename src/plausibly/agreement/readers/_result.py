@@ -13,6 +13,7 @@ from plausibly.agreement.readers._read import Answers, Study
 from plausibly.base.checks import check_whole
 from plausibly.base.errors import ArgumentError
 from plausibly.base.names import listed, many
+from plausibly.base.shown import Shown
 from plausibly.metrics.words import capitalised, metric_name
 
 FEW_READERS = 5  #: below which other readers cannot be known
@@ -36,7 +37,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, eq=False)
-class ReaderStudy:
+class ReaderStudy(Shown, kind="readers"):
     """Comparisons of models, readers and conditions, for other readers and other cases.
 
     Parameters

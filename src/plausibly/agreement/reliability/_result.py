@@ -14,6 +14,7 @@ from plausibly.base.arviz import Posterior
 from plausibly.base.bootstrap import CI_PROB, REPLICATES, check_replicates, interval, resampled_sums, with_unseen
 from plausibly.base.names import many
 from plausibly.base.progress import Progress
+from plausibly.base.shown import Shown
 from plausibly.data.labels.container import Labels
 
 Accuracies = Callable[[Float[np.ndarray, "replicate case"]], Float[np.ndarray, "replicate annotator"]]
@@ -88,7 +89,7 @@ def by_latent_truth(labels: Labels, code: np.ndarray, n_labels: int) -> tuple[np
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedReliability:
+class WeightedReliability(Shown, kind="reliability"):
     """Concordance and weighted reliability, by case and in total.
 
     Parameters

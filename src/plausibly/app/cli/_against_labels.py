@@ -22,7 +22,7 @@ from plausibly.app.cli._asked_metrics import (
     write_curves,
 )
 from plausibly.app.cli._folder import keep_others, make_folder
-from plausibly.app.cli._groups import of_cases, read_by, read_column
+from plausibly.app.cli._groups import groups_and_clusters
 from plausibly.app.cli._options import EvaluatedData, MetricOptions, SweepOptions
 from plausibly.app.cli._output import WITHOUT_QUICK, TablesInParts, complain, say, show
 from plausibly.app.cli._requirements import (
@@ -34,10 +34,9 @@ from plausibly.app.cli._requirements import (
     requirement_sentences,
 )
 from plausibly.app.report import labels_page
-from plausibly.app.report.beside import readers_beside
-from plausibly.app.report.first import of_labels
 from plausibly.app.report.label_metrics import best_first
-from plausibly.app.report.of_labels import numbers_in_words
+from plausibly.app.report.of_labels import numbers_in_words, readers_beside
+from plausibly.app.results.evaluation import of_labels
 from plausibly.base.errors import ArgumentError, PlausiblyWarning, PredictionError
 from plausibly.base.names import some
 from plausibly.data.annotations import Annotations, Scores
@@ -113,10 +112,8 @@ def against_labels(
     of_classes = ["confusion"] if asked.ordered and not two else label_metrics(two, scores)
     usual += [name for name in of_classes if name not in usual]
     metrics = parse_metrics(asked, read.n_classes, drawn=False, usual=usual)
-    by, clusters = read_by(data.by, data.source), read_column(data.clusters, data.source)
-    if asked.gold is not None or data.fewer_cases:  # of other cases, nothing is known to be true
-        by = None if by is None else {name: of_cases(column, read.cases) for name, column in by.items()}
-        clusters = of_cases(clusters, read.cases)
+    kept = read.cases if asked.gold is not None or data.fewer_cases else None  # of others, nothing is known to be true
+    by, clusters = groups_and_clusters(data.by, data.clusters, data.source, kept)
     groups = None if by is None else read_groups(by, read.cases, intersections=data.intersections)
     options: dict[str, Any] = {"clusters": clusters}
     options |= {name: arguments[name] for name in ("break_ties", "replicates", "seed") if name in arguments}
@@ -191,8 +188,7 @@ def against_labels(
     if reported:
         keep_others(out / REPORT)
         (out / REPORT).unlink(missing_ok=True)
-    named = [name.strip() for name in (asked.metrics or "").split(",")]
-    screen = of_labels(results, of_panels, read, named)
+    screen = of_labels(results, of_panels, read, asked.names)
     screen = screen._replace(notes=[*screen.notes, *([] if readers is None else [readers.sentence])])
     if reported:
         from plausibly.app.report import write  # and what only it needs

@@ -22,6 +22,7 @@ from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._model_names import MODEL_NAMES
 from plausibly.app.cli._output import check_converged, say
+from plausibly.app.screen import percent
 from plausibly.base.bootstrap import CI_PROB, median_and_ends
 from plausibly.base.errors import ArgumentError
 from plausibly.data.annotations import Scores
@@ -142,7 +143,7 @@ def aggregate(
     if infer_reliability is not None and not quiet:
         ends = median_and_ends("median", np.ravel(posterior["posterior"]["reliability"]), ci_prob)
         numbers = "Reliability {median:.2f}, between {lower:.2f} and {upper:.2f}".format(**ends)
-        say(f"{numbers} with {options.percent(ci_prob)} probability")
+        say(f"{numbers} with {percent(ci_prob)} probability")
     if "assumes" in posterior.attrs and not quiet:
         alike = ", all cases equally hard: if some are unclear, probabilities of classes are too near 0 and 1"
         alike = alike if posterior.attrs.get("difficulty") == "same" else ""
@@ -150,7 +151,7 @@ def aggregate(
     for site, tabulate, sentences in _BY_ANNOTATOR:
         if site in posterior["posterior"] and not quiet:
             table = tabulate(posterior, ci_prob).drop(columns="converged")
-            say(f"Annotators, with {options.percent(ci_prob)} intervals")
+            say(f"Annotators, with {percent(ci_prob)} intervals")
             say(table.to_string(index=False, float_format="{:.2f}".format, max_rows=_MOST_ANNOTATORS))
             for told in sentences(table):
                 say(told)

@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from plausibly.app.cli._options import AnnotatedData, EvaluatedData, MetricOptions, parse_numbers
+from plausibly.app.cli._options import AnnotatedData, EvaluatedData, MetricOptions, parse_numbers, predicted_by_all
 from plausibly.app.cli._output import TablesInParts
 from plausibly.app.cli._requirements import parse_requirements
-from plausibly.app.cli._unpredicted import predicted_by_all
 from plausibly.base.errors import AnnotationError, ArgumentError, FileError
 from plausibly.base.names import some
 from plausibly.data.annotations import Annotations, Scores, read_classes
@@ -187,8 +186,8 @@ def with_class(table: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def write_curves(results: xr.Dataset, names: Mapping[str, Any], files: TablesInParts) -> list[str]:
-    """Write the points of curves, and confusion matrices, if there are any; return the names of the files."""
+def write_curves(results: xr.Dataset, names: Mapping[str, Any], files: TablesInParts) -> None:
+    """Write the points of curves, and confusion matrices, if there are any."""
     tables: dict[str, list[pd.DataFrame]] = {CURVES: [], CONFUSION: []}
     plain = {"classifier", "class_name", "draw"}
     ungrouped = results.drop_dims("group", errors="ignore")
@@ -204,11 +203,9 @@ def write_curves(results: xr.Dataset, names: Mapping[str, Any], files: TablesInP
         classes = table.get("class_name", "")
         shown = table[["classifier"]].assign(metric=metric, **{"class": classes}, axis=" × ".join(axes), at=at)
         tables[CURVES].append(shown.join(table[[name for name in _COORDINATES[2:]]]))
-    written = []
     for name, parts in tables.items():
         if parts:
             table = pd.concat(parts, ignore_index=True)
             for place, (column, value) in enumerate(names.items(), 1):
                 table.insert(place, column, value)
-            written.append(files.write(name, table))
-    return written
+            files.write(name, table)

@@ -1,21 +1,17 @@
 """``plausibly models compare``: aggregation models by how well they predict left-out annotations."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from plausibly.aggregation import parse_variants
-from plausibly.aggregation.model_comparison import Comparison, ComparisonPlan
+from plausibly.aggregation.model_comparison import ComparisonPlan
 from plausibly.aggregation.model_comparison import compare_models as find_best
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._model_names import ComparedModelNames
 from plausibly.app.cli._output import speaker
-from plausibly.app.plots import model_comparison
-from plausibly.app.screen import Screen, Table, cell
+from plausibly.app.results import of
 from plausibly.data.annotations.usual_models import OF_RANKINGS, recommended_models, usual_models
-
-MODELS, POINTWISE, FIGURE = "models.csv", "left-out.csv", "models.png"
 
 
 @example(
@@ -53,27 +49,4 @@ def compare_models(
         progress=not output.quiet,
         before=lambda number, label: say_progress(f"[{number + 1} of {len(plan.labels)}] {label}"),
     )
-    output.publish(_screen(compared, plan), _files(compared), written=f"{MODELS}, {POINTWISE} and {FIGURE}")
-
-
-def _screen(compared: Comparison, plan: ComparisonPlan) -> Screen:
-    table = compared.table
-    what = "first block" if plan.observation == "first" else "ranking"
-    title = f"Log probability of the {what} of left-out annotations ± standard error by case"
-    rows = []
-    for name, row in table.iterrows():
-        behind = "" if name == table.index[0] else _with_error(row["elpd_diff"], row["dse"])
-        rows.append((name, _with_error(row["elpd"], row["se"]), behind, cell(row["weight"], ".2f"), row["verdict"]))
-    columns = ("model", "log probability", "behind the first", "weight", "verdict")
-    return Screen(compared.headline, Table(columns, rows, title), compared.notes, MODELS)
-
-
-def _with_error(value: float, error: float) -> str:
-    value, error = cell(value, ",.1f"), cell(error, ",.1f")
-    return f"{value} ± {error}" if error else value
-
-
-def _files(compared: Comparison) -> Iterator[tuple[str, Any]]:
-    yield MODELS, compared.table.reset_index()
-    yield POINTWISE, compared.pointwise.to_dataframe().reset_index()
-    yield FIGURE, model_comparison(compared)
+    output.publish(of(compared))

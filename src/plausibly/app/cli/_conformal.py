@@ -1,7 +1,6 @@
 """``plausibly conformal``: sets of classes that contain an answer with a guaranteed probability."""
 
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +13,15 @@ from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._groups import read_column
 from plausibly.app.cli._model_names import ModelNames
 from plausibly.app.cli._output import speaker
-from plausibly.app.screen import Screen, Table, cell
+from plausibly.app.results.conformal import screen
 from plausibly.base.bootstrap import CI_PROB
 from plausibly.base.errors import AnnotationError, ArgumentError, PlausiblyWarning
 from plausibly.data.annotations import Annotations
 from plausibly.data.annotations.usual_models import usual_models
-from plausibly.decisions.conformal import ConformalSweep, Coverage, conformal_coverage
+from plausibly.decisions.conformal import ConformalSweep, conformal_coverage
 from plausibly.decisions.conformal import conformal as calibrate
 
 _BETWEEN = " | "  # classes of a set
-_DIGITS = ",.4g"
 
 
 @example(
@@ -117,21 +115,12 @@ def conformal(
             measured = conformal_coverage(
                 source, named, alpha=alphas, splits=splits, ci_prob=ci_prob, progress=not output.quiet, **kept
             )
-    swept = {level: ConformalSweep(runs) for level, runs in found.items()}
-    common = {
-        level: next(iter(one.runs.values())) if len(one.runs) == 1 else one.common for level, one in swept.items()
-    }
-    thresholds = pd.concat([one.table.assign(alpha=level) for level, one in swept.items()], ignore_index=True)
-    sets = None
+    swept, sets = {level: ConformalSweep(runs) for level, runs in found.items()}, None
     if given_new:
-        tables = [one.table(given_new, new_column).assign(alpha=level) for level, one in common.items()]
+        tables = [one.common.table(given_new, new_column).assign(alpha=level) for level, one in swept.items()]
         sets = pd.concat(tables, ignore_index=True)
         sets["classes"] = [_BETWEEN.join(chosen) for chosen in sets["classes"]]
-    verdicts = [one.headline for one in common.values()]
-    priors = [one.prior.told for one in common.values() if one.prior is not None and one.prior.told]
-    notes = [*priors[:1], *([] if measured is None else [measured.headline]), *verdicts[:-1], *_of_new(sets)]
-    screen = Screen(verdicts[-1], _table(thresholds, measured), notes, "thresholds.csv")
-    output.publish(screen, _files(thresholds, sets, measured, common))
+    output.publish(screen(swept, measured, sets))
 
 
 def _sources(read: Annotations, target: str, model: list[str] | None, given: dict, seed: int, output: options.Output):
@@ -152,47 +141,3 @@ def _read_by(by: str | None, new_by: Path | None) -> tuple[Any, Any]:
         return by, None
     new = None if new_by is None else str(new_by)
     return read_column(by, option="--by", column="group"), read_column(new, option="--new-by", column="group")
-
-
-def _files(
-    thresholds: pd.DataFrame, sets: pd.DataFrame | None, measured: Coverage | None, common: dict
-) -> Iterator[tuple[str, Any]]:
-    yield "thresholds.csv", thresholds
-    if sets is not None:
-        yield "sets.csv", sets
-    if measured is not None:
-        yield "coverage.csv", measured.table
-        if measured.fit is not None:
-            yield "model-fit.csv", measured.fit
-    for level, calibrated in common.items():
-        yield f"thresholds-{level:g}.png", calibrated.plot()
-    if measured is not None:
-        yield "coverage.png", measured.plot()
-
-
-def _table(thresholds: pd.DataFrame, measured: Coverage | None) -> Table:
-    """A row for each classifier, group, level and run, with what was measured of its sets."""
-    known: dict[tuple, float] = {}
-    if measured is not None and measured.measures:
-        of_all = measured.table.loc[measured.table["group"] == "all"]
-        known = {(row["alpha"], row["classifier"]): row[measured.measures[0]] for row in of_all.to_dict("records")}
-    several = {name: thresholds[name].nunique() > 1 for name in ("run", "group", "alpha")}
-    rows = []
-    for row in thresholds.to_dict("records"):
-        named = [str(row["classifier"]), *(f"{row[name]}" for name in several if several[name])]
-        covered = known.get((row["alpha"], row["classifier"]), float("nan"))
-        numbers = [cell(row["n"]), cell(float(row["threshold"]), _DIGITS), cell(float(row["mean_size"]), _DIGITS)]
-        rows.append((" · ".join(named), *numbers, cell(covered, _DIGITS)))
-    what = "risk missed" if measured is not None and measured.loss else "coverage measured"
-    return Table(("classifier", "cases", "threshold", "mean size of sets", what), rows)
-
-
-def _of_new(sets: pd.DataFrame | None) -> Iterator[str]:
-    """Say how large sets of the new cases are."""
-    if sets is None:
-        return
-    for (level, name), sizes in sets.groupby(["alpha", "classifier"], sort=False)["size"]:
-        yield (
-            f"Sets of {len(sizes):,} new cases by {name} at alpha {level:g} have {sizes.mean():.1f} classes each, "
-            f"{sizes.min():,} to {sizes.max():,}: sets.csv lists them."
-        )

@@ -59,7 +59,7 @@ def demo(
     models = ModelChoice([*MODELS])
     with threads(1) as pool:  # alongside, as most of it is compilation
         published = None if quiet else pool.submit(_published, seed)
-        swept, judged = run(
+        swept, *done = run(
             options.EvaluatedData(
                 annotations=out / _simulate.ANNOTATIONS,
                 classes=out / _simulate.CLASSES,
@@ -76,7 +76,7 @@ def demo(
     if published is not None:
         (out / PUBLISHED_FILE).write_text("\n".join(published.result()) + "\n", encoding="utf-8", newline="\n")
         say(_simulated(out, swept))
-    finish(swept, judged, out, quiet=quiet, strict=strict, named=models.as_published)
+    finish(swept, *done, out, quiet=quiet, strict=strict, named=models.as_published)
 
 
 def _simulated(out: Path, swept: Sweep) -> str:

@@ -13,7 +13,7 @@ from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._output import check_converged
-from plausibly.app.screen import Screen, Table
+from plausibly.app.screen import Piece, Screen, Table
 from plausibly.base.arviz import Posterior, to_groups
 from plausibly.posterior import model_of, opened
 from plausibly.posterior.diagnostics import diagnose as find
@@ -52,8 +52,8 @@ def diagnose(
         named = worst(diagnostics, most)
         told = verdict({model_of(source) or "posterior": diagnostics})
         notes = list(_notes(diagnostics, named, shared))
-        screen = Screen(told, _table(diagnostics, named, shared), notes, "diagnostics.csv")
-        output.publish(screen, _files(source, diagnostics, named, shared))
+        files = [Piece(*one) for one in _files(source, diagnostics, named, shared)]
+        output.publish(Screen(told, _table(diagnostics, named, shared), notes, "diagnostics.csv", files=files))
     check_converged(diagnostics["converged"].values.all(), strict=output.strict)
 
 
@@ -91,15 +91,18 @@ def _notes(diagnostics: xr.Dataset, named: list[str], shared: xr.Dataset | None)
 def _files(
     source: Posterior, diagnostics: xr.Dataset, named: list[str], shared: xr.Dataset | None
 ) -> Iterator[tuple[str, Any]]:
-    yield "diagnostics.csv", table(diagnostics)
+    yield "diagnostics.csv", lambda: table(diagnostics)
     if named:
-        yield "convergence.png", plots.convergence_overview(diagnostics)
-        yield "chains.png", plots.worst_chains(source, named)
+        yield "convergence.png", lambda: plots.convergence_overview(diagnostics)
+        yield "chains.png", lambda: plots.worst_chains(source, named)
     if shared is not None:
-        yield "reliabilities.csv" if "reliability_convergence" in to_groups(source) else "shared.csv", table(shared)
+        yield (
+            "reliabilities.csv" if "reliability_convergence" in to_groups(source) else "shared.csv",
+            lambda: table(shared),
+        )
     if "severity" in source["posterior"]:
-        yield "severities.csv", severities(source)
+        yield "severities.csv", lambda: severities(source)
     if "accuracy" in source["posterior"]:
-        yield "annotators.csv", annotator_accuracies(source)
+        yield "annotators.csv", lambda: annotator_accuracies(source)
         if "confusion" in source["posterior"]:
-            yield "confusions.csv", annotator_confusions(source)
+            yield "confusions.csv", lambda: annotator_confusions(source)

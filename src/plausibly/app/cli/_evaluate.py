@@ -22,7 +22,7 @@ from plausibly.app.cli._asked_metrics import (
     write_curves,
 )
 from plausibly.app.cli._folder import keep_others, make_folder, writing
-from plausibly.app.cli._groups import of_cases, read_by, read_column
+from plausibly.app.cli._groups import groups_and_clusters
 from plausibly.app.cli._model_names import EvaluatedModelNames
 from plausibly.app.cli._output import (
     WITHOUT_QUICK,
@@ -43,9 +43,9 @@ from plausibly.app.cli._requirements import (
     requirement_table,
 )
 from plausibly.app.report import lead, order_over_runs
-from plausibly.app.report.first import of_sweep
 from plausibly.app.report.label_metrics import truths
 from plausibly.app.report.tables import checks_failed, headline_metrics
+from plausibly.app.results.evaluation import of_sweep
 from plausibly.app.screen import Screen
 from plausibly.base.errors import ArgumentError
 from plausibly.base.pools import threads
@@ -195,8 +195,8 @@ def evaluate(
         return
     folder = Folder(out, **vars(store))
     given: dict[str, Any] = {"read": read, "folder": folder, "dask": dask, "suffix": suffix}
-    swept, judged = run(data, models, settings, asked, **given, quick=quick, quiet=quiet)
-    finish(swept, judged, out, quiet=quiet, strict=strict, suffix=suffix, reported=not quick, named=models.as_published)
+    done = run(data, models, settings, asked, **given, quick=quick, quiet=quiet)
+    finish(*done, out, quiet=quiet, strict=strict, suffix=suffix, reported=not quick, named=models.as_published)
 
 
 def _of_folder(
@@ -235,11 +235,11 @@ def run(
     dask: str | None = None,
     quick: bool = False,
     named: bool | None = None,
-) -> tuple[Sweep, pd.DataFrame]:
+) -> tuple[Sweep, pd.DataFrame, list[str]]:
     """Run a sweep from files to files; write each file, and print each answer, as soon as its contents are known.
 
-    A model that the user `named`, by default any, has its accuracy first, as published. Returns the sweep, and the
-    table of requirements.
+    A model that the user `named`, by default any, has its accuracy first, as published. Returns the sweep, the table of
+    requirements, and the names of the tables that were written.
     """
     named = models.as_published if named is None else named
     if read is None:
@@ -255,10 +255,8 @@ def run(
             raise ArgumentError("--threshold and --threshold-from were given, but each names a threshold: keep one.")
         chosen_at = chosen_thresholds(data, asked, observed, arguments["logits"], progress=not quiet)
         arguments |= {"threshold": chosen_at, "extra": "ignore"}
-    by, clusters = read_by(data.by, data.source), read_column(data.clusters, data.source)
-    if data.fewer_cases:
-        by = None if by is None else {name: of_cases(column, observed.cases) for name, column in by.items()}
-        clusters = of_cases(clusters, observed.cases)
+    kept = observed.cases if data.fewer_cases else None
+    by, clusters = groups_and_clusters(data.by, data.clusters, data.source, kept)
     plan = Plan.of(
         observed,
         data.files,
@@ -293,7 +291,7 @@ def run(
     audited = audit(_labels(observed, settings.threshold), of_annotated)
     if (grave := serious(audited, told=False)) and (not quiet or "exchanged classes" in grave):
         complain(f"the data have {', '.join(grave)}: see the report, or run plausibly audit.", "Note")
-    runs, files, curves, chosen = [], TablesInParts(out, suffix), {}, how_chosen(asked)
+    runs, files, chosen = [], TablesInParts(out, suffix), how_chosen(asked)
     first: Sweep | None = None
     rest = str(out / REPORT) + WITHOUT_QUICK * quick
     keep_others(out / Path(METRICS).with_suffix(suffix))
@@ -308,7 +306,7 @@ def run(
         files.write(CERTAINTY, done.certainty())
         if data.by is not None:
             files.write(GROUPS, with_class(done.groups()))
-        curves |= dict.fromkeys(write_curves(done.results, done.names, files))
+        write_curves(done.results, done.names, files)
         for name, table in done.shared.items():
             files.write(name, table.assign(model=done.label))
         runs.append(done)
@@ -328,10 +326,8 @@ def run(
         files.write(REQUIREMENTS, judged)
     for results in truths(swept) if chosen else ():
         results.attrs["threshold_from"] = chosen
-    if curves:
-        speaker(quiet)(f"Curves and confusion matrices are in {' and '.join(curves)}")
     if quick:
-        return swept, judged
+        return swept, judged, files.names
     for name, table in _compared(swept):
         files.write(name, table)
     from plausibly.app.report import report  # and what only it needs
@@ -347,7 +343,7 @@ def run(
             pool.submit(make, plan, swept, folder, progress=not quiet) for make in (measure_sets, plan_labels)
         )
         report(swept, out / REPORT, sources, **linked, conformal=sets.result, plan=further.result, progress=not quiet)
-    return swept, judged
+    return swept, judged, files.names
 
 
 def _compared(swept: Sweep) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -368,8 +364,7 @@ def screen_of(swept: Sweep, chosen: str | None, asked: options.MetricOptions, *,
     known = truths(swept) if "withheld" in lead(swept).results.attrs else []
     for results in (*known, lead(swept).results) if chosen else ():
         results.attrs["threshold_from"] = chosen
-    metrics = [name.strip() for name in (asked.metrics or "").split(",") if name]
-    return of_sweep(swept, named=named, metrics=[*metrics, *(path.stem for path in asked.metric or ())])
+    return of_sweep(swept, named=named, metrics=asked.names)
 
 
 def tell_answers(screen: Screen, asked: options.MetricOptions, rest: str, n_classifiers: int) -> None:
@@ -465,6 +460,7 @@ def _labels(read: Annotations | Scores, threshold: float | None) -> Annotations:
 def finish(
     swept: Sweep,
     judged: pd.DataFrame,
+    tables: Sequence[str],
     out: Path,
     *,
     quiet: bool,
@@ -476,13 +472,8 @@ def finish(
     """Print what was written, the verdict and whether requirements are met, and exit with the matching status."""
     if not quiet:
         n = len(swept.runs)
-        shared = dict.fromkeys(name for run in swept.runs for name in run.shared)
-        groups = [GROUPS] if "group" in swept.runs[0].results.coords else []
-        compared = dict.fromkeys(name for name, _ in _compared(swept)) if reported else ()
-        names = (METRICS, CERTAINTY, *groups, *shared, *([REQUIREMENTS] if len(judged) else ()), *compared)
-        tables = [str(Path(name).with_suffix(suffix)) for name in names]
-        written = ", ".join((*tables, f"{n} posterior{'s' if n > 1 else ''}", *([REPORT] * reported)))
-        say(f"Wrote {written} to {out}")
+        posteriors = f"{n} posterior{'s' if n > 1 else ''}"
+        say(f"Wrote {', '.join((*tables, posteriors, *([REPORT] * reported)))} to {out}")
     where = "" if swept.converged else f" {(out / CERTAINTY).with_suffix(suffix)} lists all of them."
     answered = f"{of_sweep(swept, named=named).headline} " if quiet else ""
     if quiet or not swept.converged:

@@ -74,9 +74,15 @@ def read_by(given: str | None, annotations: Any) -> dict[str, pd.Series] | None:
     return found
 
 
-def of_cases(column: pd.Series | None, cases: np.ndarray) -> pd.Series | None:
-    """Leave out the values of other cases, such as those whose labels are all missing."""
-    return None if column is None else column[column.index.isin(cases)]
+def groups_and_clusters(
+    by: str | None, clusters: str | None, annotations: Any, cases: np.ndarray | None = None
+) -> tuple[dict[str, pd.Series] | None, pd.Series | None]:
+    """Read groups to report by, and clusters; only those of some `cases`, where labels of others are all missing."""
+    groups, found = read_by(by, annotations), read_column(clusters, annotations)
+    if cases is None:
+        return groups, found
+    kept = {name: column[column.index.isin(cases)] for name, column in (groups or {}).items()}
+    return None if groups is None else kept, None if found is None else found[found.index.isin(cases)]
 
 
 def _column(name: str, annotations: Source, metadata: Callable[[Source], pd.DataFrame]) -> pd.Series | None:

@@ -1,20 +1,15 @@
 """``plausibly judge``: whether a model can stand in for an annotator."""
 
-from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from plausibly.agreement import Judgement
 from plausibly.agreement import judge as judge_models
 from plausibly.agreement.judge.judgement import QUESTIONS
-from plausibly.app import plots
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._output import answer_sentences, check_answers, check_converged, say
-from plausibly.app.cli._unpredicted import predicted_by_all
-from plausibly.app.report import judge_page, judge_screen, write
+from plausibly.app.results import of
 from plausibly.base.errors import ArgumentError
 from plausibly.data.labels import read_gold
 
@@ -73,7 +68,7 @@ def judge(
     if joined is not None:
         say(f"{joined}.")
     if unpredicted == "leave-out":
-        read, asked["extra"] = predicted_by_all(read, files), "ignore"
+        read, asked["extra"] = options.predicted_by_all(read, files), "ignore"
         joined = None if gold is None else read_gold(gold, read)
     chosen = None if model == "none" else model
     result = judge_models(read, files, gold=joined, model=chosen, progress=not output.quiet, **asked)
@@ -83,7 +78,7 @@ def judge(
     questions = [(name, one) for name in result.models for one in result.questions[name] if one.name in required]
     right = {name: "" if gold and name == "truth" else "if the annotators are right, " for name in required}
     told = answer_sentences((name, one.name, one.answer, right[one.name] + one.allowed) for name, one in questions)
-    output.publish(judge_screen(result), _files(result, sources, told), kept=kept)
+    output.publish(of(result), REPORT, sources, told, kept)
     check_converged(all(fit.converged for fit in result.fits.values()), strict=output.strict)
     check_answers(told)
 
@@ -100,13 +95,3 @@ def _required(text: str | None) -> list[str]:
                 f"--require names questions, {', '.join(QUESTIONS)}, but {name!r} was given: choose some, or all."
             )
     return names
-
-
-def _files(result: Judgement, sources: dict[str, str], told: list[str]) -> Iterator[tuple[str, Any]]:
-    yield REPORT, partial(write, judge_page(result, sources, told))
-    yield "judge.csv", result.table.reset_index()
-    yield "annotators.csv", result.test.table
-    if result.by is not None:
-        yield "groups.csv", result.by
-    for number, name in enumerate(result.models, 1):
-        yield f"judge-{number}.png", plots.judgement(result, name)

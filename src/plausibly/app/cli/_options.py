@@ -446,6 +446,12 @@ class MetricOptions:
         return self.panel or PANEL
 
     @property
+    def names(self) -> list[str]:
+        """Names of metrics that were asked for."""
+        named = [name.strip() for name in (self.metrics or "").split(",") if name]
+        return [*named, *(path.stem for path in self.metric or ())]
+
+    @property
     def rule(self) -> str:
         """What a chosen threshold has where it is chosen."""
         return self.threshold_at or "specificity=0.9"
@@ -497,11 +503,6 @@ def one_or_each(texts: Sequence[str] | Path, what: str = "LABELS") -> Any:
 def shown_files(files: Any) -> str:
     """Write what :func:`one_or_each` returns as it was given."""
     return " ".join(f"{name}={file}" for name, file in files.items()) if isinstance(files, dict) else str(files)
-
-
-def percent(probability: float) -> str:
-    """Write a probability as a percentage."""
-    return f"{100 * probability:g} %"
 
 
 def parse_numbers(text: str | None, what: str, such_as: str, kind: type[float] | type[int] = float) -> Any:
@@ -561,3 +562,27 @@ def distance_of(labels: "Labels", distance: str | None, *, quiet: bool) -> str:
 def parse_logits(names: Sequence[str] | None) -> bool | list[str]:
     """Read the classifiers whose predictions are logits."""
     return names == ["all"] or list(names or ()) or False
+
+
+def predicted_by_all(read: Any, files: dict[str, str]) -> Any:
+    """Keep the cases that all files have a prediction for, and say how many have none."""
+    from plausibly.app.cli._output import complain
+    from plausibly.data.annotations import Annotations  # which imports pandas
+    from plausibly.data.labels import Labels
+    from plausibly.data.labels.predictions import all_predicted as all_labelled
+    from plausibly.data.predictions import all_predicted
+
+    if isinstance(read, Labels):
+        before, kept = len(read.cases), all_labelled(read, files)
+    else:
+        before = read.n_cases
+        kept = all_predicted(read if isinstance(read, Annotations) else read.split(0), files)
+    if not len(kept):
+        raise ArgumentError("no case has a prediction of every classifier: call the cases by the same names.")
+    if len(kept) < before:
+        complain(
+            f"{before - len(kept):,} of {before:,} cases have no prediction of some classifier and are left out; if "
+            "these were not chosen at random, the numbers do not hold for all cases",
+            "Note",
+        )
+    return read.of_cases(kept) if isinstance(read, Labels) else read.select(kept)

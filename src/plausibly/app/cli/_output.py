@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -35,8 +35,10 @@ WITHOUT_QUICK = ", which is written without --quick"  #: said of the report
 #: parameters of the command that runs
 PARAMETERS: ContextVar[Mapping[str, Any] | None] = ContextVar("PARAMETERS", default=None)
 TABLES = ".csv", ".parquet"  #: suffixes of tables that we write
+_TOLD: set[str] = set()  # warnings of this run, which are not said again as notes
 _LONGEST = 2000  # characters of a sentence
 _UNDERSTOOD, _WRITTEN = 2, 2  # lines of what was read, and of what was written
+_FIGURES = 3  # from which on their number is said
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -64,7 +66,8 @@ def print_line(line: str, *, stderr: bool = False) -> None:
 def show(screen: Screen, where: str, kept: int = 0) -> None:
     """Print a screen, which leaves some lines for what else is said; `where` has the rest of it."""
     told = partial(in_options, parameters=PARAMETERS.get())
-    screen = screen._replace(headline=told(screen.headline), notes=[told(note) for note in screen.notes])
+    notes = [told(note) for note in screen.notes if note not in _TOLD]
+    screen = screen._replace(headline=told(screen.headline), notes=notes)
     for line in layout(screen, console().width, LINES - kept, where):
         print_line(line)
 
@@ -89,12 +92,13 @@ def notes() -> Iterator[None]:
     """Print our own warnings as notes of one line; those of others stay as they are."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", PlausiblyWarning)
-        show, told = warnings.showwarning, set()
+        show = warnings.showwarning
+        _TOLD.clear()
 
         def print_note(message, category, *rest, **further):
             words = f"{str(message).removesuffix('.')}."
-            if issubclass(category, PlausiblyWarning) and words not in told:  # files may be read more than once
-                told.add(words)
+            if issubclass(category, PlausiblyWarning) and words not in _TOLD:  # files may be read more than once
+                _TOLD.add(words)
                 complain(words, "Note")
             elif issubclass(category, PlausiblyWarning):
                 return
@@ -139,11 +143,18 @@ class Publisher:
     out: Path | None
     quiet: bool
 
-    def publish(self, screen: Screen, files: Iterable[tuple[str, Any]] = (), written: str = "", kept: int = 0) -> None:
-        """Show a screen, write files, and say which, by their names or as `written`; if quiet, say the headline.
+    def publish(
+        self,
+        screen: Screen,
+        page: str = "",
+        sources: Mapping[str, str] | None = None,
+        decision: Sequence[str] = (),
+        kept: int = 0,
+    ) -> None:
+        """Show a screen, write its files, and a page if that is named, and say which; if quiet, say the headline.
 
-        Files are names with their content: a data frame, a figure or its axes, text, or a function that writes to a
-        path. What is not written is not iterated over. `kept` lines are left for what the command says afterwards.
+        `sources` are the files that the page is of, `decision` says whether requirements are met. What is not written
+        is not made. `kept` lines are left for what the command says afterwards.
         """
         if self.quiet:
             say(screen.headline)
@@ -152,12 +163,20 @@ class Publisher:
             show(screen, where, kept + _UNDERSTOOD + (_WRITTEN if self.out else 1))
         if self.out is None:
             return
-        names = []
-        for name, content in files:
-            write(content, self.out / name)
-            names.append(name)
+        if page:
+            from plausibly.app.report import write as write_page
+            from plausibly.app.report.page import page_of
+
+            write(partial(write_page, page_of(screen, sources, decision)), self.out / page)
+        files = [one for one in screen.files if one.file]
+        for one in files:
+            of_path = one.file.endswith(".nc")  # which a function writes
+            write(one.content if of_path else one.made(), self.out / one.file)
+        figures = [one.file for one in files if one.is_figure]
+        names = [one.file for one in files if not one.is_figure]
+        names += figures if len(figures) < _FIGURES else [f"{len(figures)} figures"]
         if not self.quiet:
-            say(f"Wrote {written or ', '.join(names)} to {self.out}")
+            say(f"Wrote {', '.join(filter(None, [page, *names]))} to {self.out}")
 
 
 def write(content: Any, path: Path) -> None:

@@ -1,7 +1,5 @@
 """``plausibly plan``: which cases to annotate next, and how much the labels will help."""
 
-import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,14 +8,11 @@ import pandas as pd
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
-from plausibly.app.screen import Screen, Table
+from plausibly.app.results import of
 from plausibly.base.errors import ArgumentError
 from plausibly.data.annotations.io.files import lines_of, naming, read_text
 from plausibly.data.annotations.io.table_files import read_columns
-from plausibly.decisions.planning import Plan
 from plausibly.decisions.planning import plan as make_plan
-
-_MOST = 10  # cases to print
 
 
 @example(
@@ -78,25 +73,7 @@ def plan(
         progress=not output.quiet,
         **asked,
     )
-    tasks = json.dumps(planned.tasks(shown), ensure_ascii=False, indent=1) + "\n"
-    first, *further = planned.advice
-    output.publish(Screen(first, _first_cases(planned), further, "plan.csv"), _files(planned, tasks))
-
-
-def _first_cases(planned: Plan) -> Table:
-    """The cases to annotate first."""
-    names = ("case", "annotator", "labels", "value", "information")
-    frame = planned.chosen[[name for name in names if name in planned.chosen]]
-    frame = frame.astype({name: str for name in ("case", "annotator") if name in frame}).head(_MOST)
-    value = "" if planned.goal == "information" else "value: % by which one label narrows the interval; "
-    return Table.of(frame, ".3g", f"Cases to annotate first ({value}information: nats)")
-
-
-def _files(planned: Plan, tasks: str) -> Iterator[tuple[str, Any]]:
-    yield "plan.csv", planned.chosen
-    yield "forecast.csv", planned.forecast
-    yield "forecast.png", planned.plot()
-    yield "tasks.json", tasks
+    output.publish(of(planned, shown))
 
 
 def _table(path: Path) -> pd.DataFrame:

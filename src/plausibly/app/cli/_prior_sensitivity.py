@@ -1,11 +1,8 @@
 """``plausibly models priors``: how much the results depend on priors and conventions."""
 
-from collections.abc import Iterator
 from typing import Annotated
 
-import pandas as pd
 import typer
-from matplotlib.figure import Figure
 
 from plausibly.aggregation import model_comparison, parse_variants
 from plausibly.app.cli import _options as options
@@ -13,13 +10,9 @@ from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._model_names import ModelNames
 from plausibly.app.cli._output import check_converged
-from plausibly.app.plots import prior_sensitivities
-from plausibly.app.screen import Screen, Table, with_interval
+from plausibly.app.results import of
 from plausibly.base.bootstrap import CI_PROB
 from plausibly.data.annotations.usual_models import usual_models
-from plausibly.metrics.words import capitalised, metric_name
-
-TABLE, FIGURE = "sensitivity.csv", "sensitivity.svg"
 
 
 @example(
@@ -74,31 +67,5 @@ def prior_sensitivity(
         progress=not output.quiet,
     )
     metric = metric if predictions or metric != "top1_accuracy" else "annotation_certainty_1"
-    largest = sensitivity.largest(metric)
-    whose = f" of {largest['classifier']}" if largest["classifier"] else ""
-    choice = f"{largest['choice']} {largest['value']}".rstrip()
-    name = metric_name(metric)
-    told = f"{capitalised(name)}{whose} shifts most with {choice}: by {largest['shift']:+.3f} ({largest['model']})."
-    table = sensitivity.of(metric).assign(size=lambda rows: rows["shift"].abs())
-    notes = [] if sensitivity.table["converged"].all() else ["Not all chains converged: raise --warmup or --draws."]
-    screen = Screen(
-        told, _table(table.sort_values("size", ascending=False, kind="stable"), metric, ci_prob), notes, TABLE
-    )
-    output.publish(screen, _files(sensitivity), written=f"{TABLE} and {FIGURE}")
+    output.publish(of(sensitivity, metric))
     check_converged(sensitivity.table["converged"].all(), strict=output.strict)
-
-
-def _files(sensitivity: model_comparison.Sensitivity) -> Iterator[tuple[str, pd.DataFrame | Figure]]:
-    yield TABLE, sensitivity.table
-    yield FIGURE, prior_sensitivities(sensitivity)
-
-
-def _table(table: pd.DataFrame, metric: str, ci_prob: float) -> Table:
-    """A row for each choice, the largest shift first."""
-    rows = []
-    for row in table.to_dict("records"):
-        mean = with_interval(row["mean"], row["lower"], row["upper"])
-        choice = f"{row['choice']} {row['value']}".strip()
-        rows.append((row["model"], choice, row["classifier"], mean, f"{row['shift']:+.3f}"))
-    columns = ("model", "choice", "classifier", "mean", "shift")
-    return Table(columns, rows, f"{metric_name(metric)}, with {options.percent(ci_prob)} intervals", n_left=3)

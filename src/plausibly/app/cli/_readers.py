@@ -1,17 +1,14 @@
 """``plausibly readers``: a model against readers, or readers in two conditions."""
 
-from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from plausibly.agreement import ReaderStudy, reader_study
-from plausibly.app import plots
+from plausibly.agreement import reader_study
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._output import answer_sentences, check_answers, say
-from plausibly.app.report import readers_page, readers_screen, write
+from plausibly.app.results import of
 from plausibly.base.errors import ArgumentError
 
 REPORT = "readers.html"
@@ -73,16 +70,5 @@ def readers(
     answers = {one.name: "yes" if result.passes(one) else "not shown" for one in required}
     told = answer_sentences((name, str(require), one, f"margin {result.margin:g}") for name, one in answers.items())
     kept = 2 * len(result.comparisons) if require else 0
-    output.publish(readers_screen(result), _files(result, sources, told), kept=kept)
+    output.publish(of(result), REPORT, sources, told, kept)
     check_answers(told)
-
-
-def _files(result: ReaderStudy, sources: dict[str, str], told: list[str]) -> Iterator[tuple[str, Any]]:
-    yield REPORT, partial(write, readers_page(result, sources, told))
-    yield "comparisons.csv", result.table
-    yield "means.csv", result.means_of_readers
-    yield "by_reader.csv", result.by_reader
-    if not any(one.effect.known for one in result.comparisons):
-        yield "plan.csv", result.plan()
-    if result.study.positive is not None:
-        yield "roc.png", plots.reader_study(result)

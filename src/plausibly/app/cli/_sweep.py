@@ -14,13 +14,13 @@ from plausibly.app.cli._groups import read_column
 from plausibly.app.cli._model_names import ModelNames
 from plausibly.app.cli._output import TablesInParts, check_converged, say, show, speaker, write
 from plausibly.app.plots import ranking_by_reliability
-from plausibly.app.report.first import of_sweep
+from plausibly.app.plots.style import new_figure
+from plausibly.app.results.evaluation import of_sweep
 from plausibly.base.errors import ArgumentError
 from plausibly.data.annotations.usual_models import usual_models
 from plausibly.metrics.words import metric_name
 
 TABLE, RANKINGS, ARRAYS, FIGURE = "sweep.csv", "rankings.csv", "sweep.nc", "rankings.svg"
-_PANEL = 5.2, 1.8, 0.55  # inches: width, height, and height for each classifier
 
 
 @example(
@@ -101,10 +101,8 @@ def sweep(
 
 def figure(swept: Sweep, metric: str) -> Figure:
     """Draw the rankings of all models one below the other."""
-    models = list(swept.models)
-    width, height, per_classifier = _PANEL
-    size = (width, (height + per_classifier * len(swept.classifiers)) * len(models))
-    drawn = Figure(figsize=size, layout="constrained")
-    for ax, model in zip(drawn.subplots(len(models), squeeze=False)[:, 0], models, strict=True):
+    models, height = list(swept.models), 1.8 + 0.55 * len(swept.classifiers)  # inches
+    drawn, axes = new_figure(5.2, height * len(models), len(models))
+    for ax, model in zip(axes[:, 0], models, strict=True):
         ranking_by_reliability(swept, metric, model, ax=ax)
     return drawn

@@ -1,7 +1,5 @@
 """``plausibly systems``: which system is best, by people and judges."""
 
-from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,10 +8,8 @@ import typer
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
-from plausibly.app.report import systems_page, systems_screen
-from plausibly.base.arviz import to_groups
+from plausibly.app.results import of
 from plausibly.base.errors import ArgumentError
-from plausibly.systems import Systems
 from plausibly.systems import systems as rank_systems
 
 REPORT = "systems.html"
@@ -81,7 +77,7 @@ def systems(
     make_folder(output.out, outcomes)
     asked |= {"replicates": replicates, "model": model, "progress": not output.quiet}
     result = rank_systems(_sources(outcomes), **sampling, **asked)
-    output.publish(systems_screen(result), _files(result, {"outcomes": ", ".join(outcomes)}))
+    output.publish(of(result), REPORT, {"outcomes": ", ".join(outcomes)})
 
 
 def _sources(texts: list[str]) -> Any:
@@ -91,18 +87,3 @@ def _sources(texts: list[str]) -> Any:
         name, equals, path = text.partition("=")
         found.append({name: path} if equals and name and path and not Path(text).exists() else text)
     return found[0] if len(found) == 1 else found
-
-
-def _files(result: Systems, sources: dict[str, str]) -> Iterator[tuple[str, Any]]:
-    from plausibly.app import plots
-    from plausibly.app.report import write
-
-    yield REPORT, partial(write, systems_page(result, sources))
-    yield "systems.csv", result.table
-    further = [name for name in ("people", "drift") if len(getattr(result, name))]
-    for name in ("ranking", "differences", "bias", "judges", "plan", *further):
-        yield f"{name}.csv", getattr(result, name)
-    if result.posterior is not None:
-        yield "checks.csv", result.checks
-        yield "convergence.csv", to_groups(result.posterior)["convergence"].to_dataframe().reset_index()
-    yield "systems.png", plots.systems(result)

@@ -16,6 +16,7 @@ from plausibly.app.doctor._looked import Looked
 from plausibly.app.doctor._propose import GOLD, Proposal, Together, of_posterior, of_systems, propose
 from plausibly.base.errors import ArgumentError
 from plausibly.base.names import many, no_answers, some
+from plausibly.base.shown import Shown
 from plausibly.data.annotations import Annotations
 from plausibly.data.annotations.io.files import TABLES, check_path, ending, parted
 from plausibly.data.audit import pasted
@@ -23,8 +24,8 @@ from plausibly.data.audit import pasted
 _BEGINNING = "predictions"  # how names of files of classifiers often begin
 
 
-@dataclass(frozen=True)
-class Checkup:
+@dataclass(frozen=True, repr=False)
+class Checkup(Shown, kind="doctor"):
     """What files are, what does not fit between them, and commands.
 
     Parameters
@@ -49,7 +50,7 @@ class Checkup:
         """Commands to be run in a shell."""
         return [one.command for one in self.proposals]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return "\n".join(self.lines())
 
     def lines(self) -> Iterator[str]:

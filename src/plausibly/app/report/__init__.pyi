@@ -1,14 +1,8 @@
 from ._exhibits import write as write
-from ._judge import judge_page as judge_page
-from ._judge import judge_screen as judge_screen
-from ._readers import readers_page as readers_page
-from ._readers import readers_screen as readers_screen
 from ._summary import alike as alike
 from ._summary import order_over_runs as order_over_runs
 from ._sweep import render as render
 from ._sweep import report as report
-from ._systems import systems_page as systems_page
-from ._systems import systems_screen as systems_screen
 from .of_labels import labels_page as labels_page
 from .tables import headline as headline
 from .tables import lead as lead

@@ -7,7 +7,6 @@ import warnings
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, singledispatch
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -21,23 +20,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import plausibly
-from plausibly.aggregation.model_comparison import Comparison, PredictiveCheck, Sensitivity
-from plausibly.app import plots
-from plausibly.app.report.page import Page, Part
+from plausibly.app.report.page import Page, Part, pieces
+from plausibly.app.results import kind_of, of
 from plausibly.app.screen import Table, short_names
 from plausibly.base.errors import ArgumentError, FileError, show
-from plausibly.decisions.conformal import Coverage
-from plausibly.decisions.planning import Plan
-from plausibly.metrics.words import capitalised, metric_name
 
 MOST_ROWS = 200  #: of a table
 _NUMBER = re.compile(r"([<>]?[+\-\u2212]?\d[\d,.]*(e[+-]?\d+)?( %)?([ /(\[].*)?)?", re.DOTALL)
-_SENSITIVE = ("annotation_certainty_1", "top1_accuracy", "top3_accuracy")  # metrics shown of a sensitivity
-_MOST = 20  # cases of a plan
-_FIT = (
-    "Coverage of the plausibilities minus coverage of the annotators' choices, for the same sets. A negative "
-    "difference means that the model gives plausibility to classes that annotators do not choose first"
-)
 _PANEL = 4.8  # inches; two panels fill a page
 # Equal figures give equal bytes: no date, and identifiers from a fixed salt.
 SVG = {"svg.hashsalt": "plausibly", "svg.fonttype": "path", "font.size": 10}
@@ -133,9 +122,12 @@ def exhibits(thing: Any, caption: str = "") -> list[Exhibit]:
         return [Exhibit(thing.alt, within=(found,))] if thing.folded else [found]
     if isinstance(thing, Table):
         return [_table([*thing.rows, *thing.foot], thing.columns, thing.title or caption)]
-    if of_result := contents(thing):
-        return exhibits(of_result, caption)
-    if isinstance(thing, partial):  # a figure that is not drawn yet
+    if kind_of(thing):
+        screen = of(thing)
+        return exhibits([" ".join([screen.headline, *screen.notes]), *pieces(screen)], caption)
+    if isinstance(thing, tuple) and thing and all(map(callable, thing)):  # panels side by side
+        return [Exhibit(caption, panels=tuple(map(_draw_to_uri, thing)))]
+    if callable(thing) and not isinstance(thing, type):  # a figure that is not drawn yet
         return [Exhibit(caption, panels=(_draw_to_uri(thing),), wide=True)]
     if isinstance(thing, pd.DataFrame | pd.Series):
         return [_of_frame(thing.to_frame() if isinstance(thing, pd.Series) else thing, caption)]
@@ -232,74 +224,3 @@ def write(page: Page, path: str | os.PathLike) -> None:
         Path(path).write_text(render(page), encoding="utf-8", newline="\n", errors="replace")
     except OSError as error:
         raise FileError(f"{path}: the file cannot be written ({error.strerror}); choose another place") from error
-
-
-@singledispatch
-def contents(result: Any) -> list[Any]:
-    """Sentences, figures and tables of a result, as :func:`plausibly.report` takes them; none of anything else."""
-    return []
-
-
-@contents.register
-def _(result: Comparison) -> list[Any]:
-    words = "Expected log predictive density of left-out annotations, and its difference from the best model"
-    return [result.verdict(), {words: partial(plots.model_comparison, result)}, result.table]
-
-
-@contents.register
-def _(result: PredictiveCheck) -> list[Any]:
-    words = "Observed statistics compared with those of replicates, each on its own scale"
-    return [result.verdict(), {words: partial(plots.predictive_checks, result)}, result.table]
-
-
-@contents.register
-def _(result: Sensitivity) -> list[Any]:
-    metrics = [name for name in _SENSITIVE if name in result.metrics] or result.metrics[:1]
-    figures = {
-        f"{capitalised(metric_name(metric))} under {model}, one choice changed at a time": partial(
-            plots.prior_sensitivity, result, metric, model
-        )
-        for model in dict.fromkeys(result.table["model"])
-        for metric in metrics
-    }
-    return [figures, result.table[result.table["metric"].isin(metrics)]]
-
-
-@contents.register
-def _(result: Coverage) -> list[Any]:
-    what = "Expected risk level that sets miss" if result.loss else "Share of answers that sets contain"
-    caption = (
-        f"{what} in test cases (mean over repeated splits), where the answer is the majority vote, the next "
-        "annotator's choice, or a class drawn from the plausibilities. Target: the answer that the sets were "
-        "calibrated on"
-    )
-    columns = ["alpha", "classifier", "target", *result.measures, "size"]
-    of_all = result.table["group"] == "all"
-    groups = result.table.loc[~of_all, ["group", "n", *columns]].reset_index(drop=True)
-    return [
-        result.verdict(),
-        {f"{caption} (filled points). Lines are intervals over splits": partial(result.plot)},
-        {caption: result.table.loc[of_all, columns].reset_index(drop=True)},
-        {f"{caption}, by group": groups} if len(groups) else None,
-        None if result.fit is None else {_FIT: result.fit},
-    ]
-
-
-@contents.register
-def _(result: Plan) -> list[Any]:
-    under = f"Planned under {result.posterior_model}. " if result.posterior_model else ""
-    names = ["place", "case", "labels", "annotator", "value", "information"]
-    of = "the difference between the classifiers" if result.goal == "better" else "the metric"
-    value = f" Value: percentage by which one more label is expected to narrow the interval of {of}."
-    bands = "Bands around widths contain 90 % of the simulations; dashed lines show cases chosen at random"
-    decided = "; the band around the probability is its Monte Carlo interval" if result.compare else ""
-    forecast = f"Forecast by number of further labels. {bands}{decided}"
-    if result.goal == "information":  # of which the value is the information itself
-        names.remove("value")
-        value, forecast = "", "Forecast by number of further labels"
-    listed = f"Cases to annotate first.{value} Information: expected information about the plausibilities, in nats"
-    return [
-        under + result.verdict(),
-        {forecast: partial(result.plot)},
-        {listed: result.chosen[[name for name in names if name in result.chosen]].head(_MOST)},
-    ]

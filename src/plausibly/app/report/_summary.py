@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from plausibly.aggregation.sweeps import Run, Sweep
-from plausibly.app.report._ambiguity import (
+from plausibly.app.report._cases import (
     OPEN,
     SETTLED,
     FirstChoices,

@@ -12,16 +12,25 @@ import pandas as pd
 from markupsafe import Markup
 
 from plausibly.aggregation.sweeps import Run, Sweep
-from plausibly.app.report._ambiguity import MOST, OPEN, SETTLED, disagreements, most_ambiguous, need_labels, of_prior
 from plausibly.app.report._by_group import results_by_group, what_cases_share
-from plausibly.app.report._cases import clear_cases, undecided
+from plausibly.app.report._cases import (
+    MOST_LISTED,
+    OPEN,
+    SETTLED,
+    clear_cases,
+    disagreements,
+    most_ambiguous,
+    need_labels,
+    of_prior,
+    undecided,
+)
 from plausibly.app.report._exhibits import render as render_page
 from plausibly.app.report._exhibits import write
 from plausibly.app.report._figures import SECTIONS, drawn, undrawn
 from plausibly.app.report._summary import attainable, certainty_in_words, next_steps, order_over_runs
-from plausibly.app.report.first import of_sweep
 from plausibly.app.report.label_metrics import of_classes
-from plausibly.app.report.page import Page, Part, about, data_facts
+from plausibly.app.report.of_labels import labels_page
+from plausibly.app.report.page import Page, Part, about, data_facts, page_of
 from plausibly.app.report.tables import (
     SAME_AS_ACCURACY,
     accuracy_table,
@@ -35,9 +44,11 @@ from plausibly.app.report.tables import (
     panel_table,
     strata_table,
 )
+from plausibly.app.results import kind_of, of
+from plausibly.app.results.evaluation import of_sweep
 from plausibly.app.screen import Screen
 from plausibly.base.bootstrap import width_in_words
-from plausibly.base.errors import ArgumentError
+from plausibly.base.errors import ArgumentError, show
 from plausibly.base.names import many
 from plausibly.base.progress import Progress, logged
 from plausibly.data.annotations.io.table_files import write_csv
@@ -200,62 +211,68 @@ def sweep_page(
     )
 
 
-def render(swept: Sweep, sources: Mapping[str, str] | None = None, **further: Any) -> str:
-    """Return a sweep as the text of one self-contained HTML file; equal sweeps give equal text. See :func:`report`."""
-    return render_page(sweep_page(swept, sources, **further))
+def render(swept: Any, sources: Mapping[str, str] | None = None, **further: Any) -> str:
+    """Return a page as the text of one self-contained HTML file; equal results give equal text. See :func:`report`."""
+    return render_page(_page(swept, sources, **further))
+
+
+def _page(result: Any, sources: Mapping[str, str] | None, **further: Any) -> Page:
+    if isinstance(result, Sweep):
+        return sweep_page(result, sources, **further)
+    screen, decision = further.pop("screen", None), further.pop("requirements", ())
+    screen, progress = of(result) if screen is None else screen, further.pop("progress", False)
+    for name, value in further.items():
+        if value is not None and value != "":
+            raise ArgumentError(f"{name}= goes beside a sweep, but {show(result)} was given: leave it out.")
+    if kind_of(result) == "evaluation":
+        return labels_page(result, None, None, screen, sources, requirements=decision, progress=progress)
+    return page_of(screen, sources, decision)
 
 
 def report(
-    swept: Sweep,
+    swept: Any,
     path: str | os.PathLike,
     sources: Mapping[str, str] | None = None,
     *,
-    screen: Screen | None = None,
-    comparison: Any = None,
-    checks: Any = None,
-    sensitivity: Any = None,
-    conformal: Any = None,
-    plan: Any = None,
-    audit: pd.DataFrame | None = None,
-    certainty: str = "",
-    requirements: Sequence[str] = (),
     progress: bool = True,
+    **further: Any,
 ) -> None:
-    """Write a sweep as one self-contained HTML file.
+    """Write a result as one self-contained HTML file: what it says in short, what limits it, and all tables.
 
     Parameters
     ----------
     swept
-        Results of :func:`plausibly.sweep`.
+        Results of :func:`plausibly.sweep`, or of any other function that answers a question, such as
+        :func:`plausibly.evaluate`, :func:`plausibly.systems` or :func:`plausibly.agreement.judge`.
     path
         Path of the file; an existing file is replaced.
     sources
         Files the data come from, such as ``{"annotations": "annotations.json"}``.
+    progress
+        Whether to show a bar while figures are drawn.
     screen
-        First screen of the sweep, if its model was named or metrics were asked for; by default that of the recommended
-        numbers.
+        What the result says in short, by default as :func:`plausibly.app.results.of` has it; of a sweep whose model was
+        named, or for which metrics were asked, another.
+    requirements
+        Sentences on whether what is required is met.
     comparison, checks, sensitivity, conformal, plan
-        Further results, from :func:`plausibly.compare_models`, :func:`plausibly.predictive_check`,
+        Further results beside a sweep, from :func:`plausibly.compare_models`, :func:`plausibly.predictive_check`,
         :func:`plausibly.prior_sensitivity`, :func:`plausibly.conformal_coverage` and :func:`plausibly.plan`; or
         sentences, data frames, Matplotlib figures or axes, or other results with a ``table`` and optionally a
         ``verdict``; or lists of these, or mappings from captions to these.
     audit
-        Result of :func:`plausibly.audit`: a table with the columns ``check``, ``count``, ``of``, ``examples``,
-        ``meaning``.
+        Result of :func:`plausibly.audit` beside a sweep: a table with the columns ``check``, ``count``, ``of``,
+        ``examples``, ``meaning``.
     certainty
-        Name of a file beside the report, such as ``"certainty.csv"``, with the table :attr:`Sweep.certainty`, to which
-        the report links.
-    requirements
-        Sentences on whether the classifiers meet what is required of them.
-    progress
-        Whether to show a bar while figures are drawn.
+        Name of a file beside the report of a sweep, such as ``"certainty.csv"``, with the table
+        :attr:`Sweep.certainty`, to which the report links.
 
     Raises
     ------
     FileError
         If the file cannot be written.
     ArgumentError
-        If a further result is none of these.
+        If it is no result, or a further result is none of these.
 
     Examples
     --------
@@ -264,10 +281,8 @@ def report(
     >>> swept = pb.sweep(annotations, predictions, {"majority-vote": None}, progress=False)
     >>> report(swept, "report.html", checks="Not checked yet.")
     """
-    further = {"comparison": comparison, "checks": checks, "sensitivity": sensitivity, "conformal": conformal}
-    further |= {"screen": screen, "plan": plan, "audit": audit, "certainty": certainty, "requirements": requirements}
     with logged(f"Writing {path}"):
-        write(sweep_page(swept, sources, **further, progress=progress), path)
+        write(_page(swept, sources, **further, progress=progress), path)
 
 
 def _reading(run: Run) -> Iterator[Any]:
@@ -288,7 +303,7 @@ def _settled(swept: Sweep, run: Run, figures: Sequence[Any]) -> Iterator[Any]:
         yield attainable(swept, run)
     yield from figures
     ambiguous, needed = most_ambiguous(run), need_labels(run)
-    n_of_prior = int(of_prior(ambiguous["prior_share"].head(MOST)).sum())
+    n_of_prior = int(of_prior(ambiguous["prior_share"].head(MOST_LISTED)).sum())
     of = f" In {n_of_prior} of them, the prior counts as much as the annotations, or more." if n_of_prior else ""
     if not are_shares(run.attrs):
         yield f"Under {run.label}, plausibilities are not shares of annotators, so ambiguity is not theirs."
@@ -304,7 +319,7 @@ def _cases(table: pd.DataFrame) -> pd.DataFrame | None:
     words = {"top_class": "most plausible class", "top_plausibility": "plausibility", "expected_entropy": "ambiguity"}
     words |= {"mutual_information": "uncertainty", "prior_share": "prior", "annotation_certainty_1": "certainty"}
     shown = [name for name in ("case", *words) if name in table]
-    return table[shown].rename(columns=words).head(MOST) if len(table) else None
+    return table[shown].rename(columns=words).head(MOST_LISTED) if len(table) else None
 
 
 def _undecided(swept: Sweep, run: Run) -> dict[str, pd.DataFrame]:

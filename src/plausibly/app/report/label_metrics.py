@@ -1,6 +1,7 @@
 """What classifiers name, class by class: the page of two classes, which clinicians know, and that of several."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise
@@ -32,6 +33,7 @@ MOST_COLUMNS = 7  #: metrics in a table of groups
 HALVES = {"sensitivity": "specificity", "ppv": "npv"}  #: metrics that are easily raised at the expense of another
 OF_TWO = "auroc", "sensitivity", "specificity", "ppv", "npv", "brier", "log_score", *ANSWERS
 _BY_CLASS = "sensitivity", "ppv", "f1"
+_ACCURACY = re.compile(r"top\d+_accuracy")
 _ONE_EXPERT = (
     "What one expert would say needs no model: a case on which experts disagree counts for each class by the share of "
     "its labels, so that no classifier can be right in all of them."
@@ -90,8 +92,9 @@ def plain_metrics(results: xr.Dataset) -> list[str]:
 
 
 def first_metrics(results: xr.Dataset) -> list[str]:
-    """Order the metrics that have a value: of two classes, those that clinicians read come first."""
-    known = [name for name in plain_metrics(results) if results[name].notnull().any()]
+    """Order the metrics that have a value: accuracies of lists come first or, of two classes, what clinicians read."""
+    lists = [str(name) for name in results if "truth" not in results.attrs and _ACCURACY.fullmatch(str(name))]
+    known = [name for name in [*lists, *plain_metrics(results)] if results[name].notnull().any()]
     if "positive" not in results.attrs:
         return known
     return sorted(known, key=lambda name: OF_TWO.index(name) if name in OF_TWO else len(OF_TWO))

@@ -4,13 +4,14 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from plausibly import agreement
 from plausibly.app import plots
-from plausibly.app.report.beside import Beside
 from plausibly.app.report.label_metrics import (
     HALVES,
     MOST_CLASSIFIERS,
@@ -27,9 +28,11 @@ from plausibly.app.report.page import Page, Part, about, data_facts
 from plausibly.app.report.tables import panel_table, value_and_interval, with_experts
 from plausibly.app.screen import Screen
 from plausibly.base.bootstrap import width_in_words
-from plausibly.base.names import figures, listed
+from plausibly.base.errors import PlausiblyError
+from plausibly.base.names import figures, listed, many
 from plausibly.base.progress import Progress
 from plausibly.data.annotations import Annotations
+from plausibly.data.labels.gold import Gold
 from plausibly.evaluation import summary
 from plausibly.evaluation.summaries import FEW, FEW_OF_A_CLASS, SUFFIX
 from plausibly.evaluation.truth import truth_in_words, truth_of_labels
@@ -40,11 +43,41 @@ from plausibly.metrics.words import capitalised, metric_name
 _SEEN = "classifiers that have not seen these labels: if they have, their numbers are too good"
 _IN_WORDS = 3  # metrics of the headline
 _CHANCE = 0.5  # AUROC of scores that say nothing; probability that either is better
+_BESIDE = "accuracy", "sensitivity", "specificity"  # metrics of annotators' decisions
+_REPLICATES = 200  # of weights, where not everybody annotated every case
 _SOURCES = (
     "Bayesian bootstrap over cases, or clusters of them: Rubin (1981), The Bayesian bootstrap, Annals of Statistics 9.",
     "Experts\u2019 annotations as draws from plausibilities: Stutz et al. (2025), Evaluating medical AI systems in "
     "dermatology under uncertain ground truth, arXiv 2307.02191.",
 )
+
+
+class Beside(NamedTuple):
+    """Annotators against gold labels: a row each, and what they come to."""
+
+    table: pd.DataFrame
+    sentence: str
+
+
+def readers_beside(annotations: Annotations, gold: Gold, positive: str | None, ci_prob: float) -> Beside | None:
+    """Measure annotators against gold labels; None if they have no names, are fewer than two, or rank classes."""
+    try:
+        names = _BESIDE if positive is not None else _BESIDE[:1]
+        asked: dict[str, Any] = {"positive": positive, "ci_prob": ci_prob, "replicates": _REPLICATES}
+        found = {name: agreement.reader_study(annotations, gold=gold, metric=name, **asked) for name in names}
+    except PlausiblyError:
+        return None
+    table = next(iter(found.values())).by_reader.drop(columns=["kind", "auroc"], errors="ignore")
+    told = []
+    for name, study in found.items():
+        mean, lower, upper = study.means_of_readers.loc[0, ["effect", "lower", "upper"]]
+        ends = "" if pd.isna(lower) else f" ({lower:.2f} to {upper:.2f})"
+        told.append(f"{metric_name(name)} {mean:.2f}{ends}")
+    return Beside(
+        table.rename(columns={"who": "annotator"}),
+        f"For comparison, {many(len(table), 'annotator')} against the same gold labels, on average: {', '.join(told)}. "
+        "To compare a classifier with them, for other readers and cases, run plausibly readers.",
+    )
 
 
 def headline_of_labels(results: xr.Dataset) -> str:
@@ -170,7 +203,7 @@ def operating_point(results: xr.Dataset) -> str:
 def labels_page(
     results: xr.Dataset,
     panels: xr.Dataset | None,
-    annotations: Annotations,
+    annotations: Annotations | None,
     screen: Screen,
     sources: Mapping[str, str] | None = None,
     *,
@@ -178,16 +211,16 @@ def labels_page(
     readers: Beside | None = None,
     progress: bool = True,
 ) -> Page:
-    """Lay out metrics against what experts would say, or against gold labels, without a model.
+    """Lay out results of :func:`plausibly.evaluate`, such as metrics against what experts would say.
 
     Parameters
     ----------
     results
-        Result of :func:`plausibly.evaluate` with the truth ``"annotator"`` or ``"panel"``.
+        Results, against labels or under a posterior.
     panels
         Result of :func:`plausibly.evaluation.panels` for the same classifiers; None where the truth is gold labels.
     annotations
-        Annotations that the results are of.
+        Annotations that the results are of, if they are known.
     screen
         First screen of the results.
     sources
@@ -208,8 +241,8 @@ def labels_page(
         sketches = list(of_labels([shown], None if readers is None else readers.table))
         sketches += [] if panels is None else of_panels(panels, None, best[:MOST_CLASSIFIERS])
         figures = list(drawn(sketches, bars))
-    facts = data_facts(annotations, best)
-    if (clusters := results.attrs["clusters"]) != annotations.n_cases:
+    facts = {"classifiers": ", ".join(best)} if annotations is None else data_facts(annotations, best)
+    if (clusters := results.attrs["clusters"]) != (None if annotations is None else annotations.n_cases):
         facts["clusters of cases"] = f"{clusters:,}, which are resampled whole"
     metrics = [operating_point(results), *metric_tables(results, f"Against {truth} [{new}]")]
     beside = [] if readers is None else [readers.sentence, {"Annotators one by one": readers.table}]
@@ -223,25 +256,29 @@ def labels_page(
         groups.append(group_tables(results, column, ordered, f"By {column} [{new}]"))
     confused = confusions(shown, best[:MOST_CLASSIFIERS], new) if "confusion" in shown else []
     curves = [figure for figure in figures if figure.section != "panels"]
-    agreement = [figure for figure in figures if figure.section == "panels"]
+    experts_agree = [figure for figure in figures if figure.section == "panels"]
     if panels is not None:
-        of_two = "threshold" in results.attrs and annotations.n_classes == 2
+        of_two = "threshold" in results.attrs and annotations is not None and annotations.n_classes == 2
         named = "what classifiers name" if of_two else "first choices"
         experts = with_experts(panels, best, "expert_agreement", "Another expert", "human_level")
         rows = [(name, *text) for name, text in experts.items()]
         table = pd.DataFrame(rows, columns=["classifier", "agreement with an expert"])
-        agreement = [{f"Agreement with an expert, by {named} [{new}]": table}, *agreement, _panels(panels, best)]
+        experts_agree = [
+            {f"Agreement with an expert, by {named} [{new}]": table},
+            *experts_agree,
+            _panels(panels, best),
+        ]
     return Page(
         f"{listed(best)} against {truth}",
         screen,
-        _model(results) + ("" if annotations.rounds is None else f" {annotations.rounds.told}"),
+        _model(results) + ("" if annotations is None or annotations.rounds is None else f" {annotations.rounds.told}"),
         requirements,
         parts=[
             Part("All metrics", metrics, "metrics", open=True),
             Part("Annotators beside them", beside, "readers"),
             Part("By group", groups, "groups", open=True),
             Part("Decisions and curves", [*confused, *curves], "curves"),
-            Part("Agreement with experts", agreement, "agreement"),
+            Part("Agreement with experts", experts_agree, "agreement"),
             *about(facts | {"seed": results.attrs["seed"]}, sources, (), _SOURCES[: 1 if panels is None else 2]),
         ],
     )
@@ -249,6 +286,8 @@ def labels_page(
 
 def _model(results: xr.Dataset) -> str:
     attrs = results.attrs
+    if "truth" not in attrs:
+        return f"The model is {attrs['model']}."
     if "strictness" not in attrs:
         return "No model is needed."
     whom = f"These {attrs['annotators']}" if "annotators" in attrs else "The"

@@ -2,24 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import plausibly
 from plausibly.app.report.tables import annotated_cases
+from plausibly.app.screen import Part as Part
 from plausibly.app.screen import Screen
 from plausibly.data.annotations import Annotations
-
-
-class Part(NamedTuple):
-    """A section of a page or, within another, what is unfolded on demand."""
-
-    title: str
-    contents: Any
-    id: str = ""
-    open: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,3 +73,19 @@ def about(
     data += [{"Assumptions": pd.DataFrame(assumed, columns=["on", "assumed"])}] if assumed else []
     cite = {"Cite for each use its source": pd.DataFrame(cited, columns=["for", "source"])}
     return [Part("Data and assumptions", data, "data"), Part("What to cite", cite, "cite")]
+
+
+def pieces(screen: Screen) -> list[list[Any]]:
+    """Figures and tables of a screen, by their captions."""
+    shown = [one for one in screen.files if one.caption]
+    figures = [{one.caption: one.content} for one in shown if one.is_figure]
+    tables = [{one.caption: one.made() if one.on_page is None else one.on_page} for one in shown if not one.is_figure]
+    return [[screen.figures] if screen.figures else figures, tables]
+
+
+def page_of(screen: Screen, sources: Mapping[str, str] | None = None, decision: Sequence[str] = ()) -> Page:
+    """Lay out what a result says: its figures and first table, what limits it, all tables, data and assumptions."""
+    figures, tables = pieces(screen)
+    title, facts, assumed, cited, parts, understood = screen.about
+    parts = [*parts, Part("All numbers", tables, "numbers"), *about(facts, sources, assumed, cited)]
+    return Page(title, screen._replace(figures=figures), understood, decision, parts=parts)

@@ -82,9 +82,9 @@ def of_panels(panels: xr.Dataset, names: Sequence[str]) -> list[Column]:
     """Columns of panels of five experts, or of as many as most cases have labels, and of one expert."""
     size = max(n for n in panels["n"].values.tolist() if n <= PANEL and n % 2)
     level = panels["human_level"]
-    columns = [_column(panels, "expert_agreement", names, "agrees with an expert", "human_level")]
+    columns = [column_of(panels, "expert_agreement", names, "agrees with an expert", "human_level")]
     if size > 1:
-        panel = _column(panels.sel(n=size), "panel_accuracy", names, f"as {size} experts decide", "human_panel")
+        panel = column_of(panels.sel(n=size), "panel_accuracy", names, f"as {size} experts decide", "human_panel")
         columns.insert(0, panel._replace(people=f"{size} experts"))
     return columns if not np.isnan(float(level)) else [one._replace(expert=None) for one in columns]
 
@@ -100,7 +100,9 @@ def drawn_panels(results: xr.Dataset, names: Sequence[str]) -> Column:
     )
 
 
-def _column(panels: xr.Dataset, metric: str, names: Sequence[str], heading: str, expert: str) -> Column:
+def column_of(panels: xr.Dataset, metric: str, names: Sequence[str], heading: str, expert: str) -> Column:
+    """Column of a metric of panels of one size, or of agreement with an expert."""
+
     def number(of: xr.Dataset, variable: str) -> tuple[Number, np.ndarray]:
         mean = float(of[variable])
         drawn = of[f"{variable}_total"].values.ravel() if f"{variable}_total" in of else np.full(1, np.nan)

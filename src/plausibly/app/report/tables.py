@@ -9,16 +9,17 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from plausibly.aggregation.sweeps import STATISTICS, Run, Sweep
+from plausibly.aggregation.sweeps import Run, Sweep
 from plausibly.aggregation.sweeps.runs import usual_position
-from plausibly.base.bootstrap import holding, interval, width_of
+from plausibly.app.report.panels import Number, column_of
 from plausibly.data.annotations import Annotations
 from plausibly.evaluation.comparison import better_equal_worse
 from plausibly.evaluation.summaries import FEW
 from plausibly.evaluation.verdicts import short_shares
 from plausibly.metrics import METRICS
 from plausibly.metrics.words import capitalised, metric_name
-from plausibly.posterior.diagnostics.verdicts import failures, r_hat_limits
+from plausibly.posterior.diagnostics.verdicts import r_hat_limits
+from plausibly.posterior.diagnostics.verdicts import table as diagnostics_of
 
 CERTAINTIES = ("annotation_certainty", "score_certainty", "risk_certainty", "risk_level_certainty")
 COLUMNS = ("mean", "total_lower", "total_upper", "lower", "upper", "sd", "sampling_sd", "point")
@@ -240,14 +241,8 @@ def convergence_table(runs: Sequence[Run]) -> pd.DataFrame:
 
 def not_converged_table(runs: Sequence[Run]) -> pd.DataFrame:
     """Tabulate the cases that did not converge, by run."""
-    tables = []
-    for run in runs:
-        if run.has_chains:
-            found = run.convergence
-            columns = {"run": run.label, "case": found["case"].values.astype(str)}
-            columns |= {name: found[name].values for name in STATISTICS} | {"failed": failures(found)}
-            tables.append(pd.DataFrame(columns)[~found["converged"].values])
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+    tables = [diagnostics_of(run.convergence).assign(run=run.label) for run in runs if run.has_chains]
+    return pd.concat([rows[~rows["converged"]] for rows in tables], ignore_index=True) if tables else pd.DataFrame()
 
 
 def panel_table(panels: xr.Dataset, classifiers: Sequence[str]) -> pd.DataFrame:
@@ -260,14 +255,9 @@ def panel_table(panels: xr.Dataset, classifiers: Sequence[str]) -> pd.DataFrame:
 def with_experts(
     panels: xr.Dataset, classifiers: Sequence[str], metric: str, expert: str, metric_of_experts: str
 ) -> dict[str, list[str]]:
-    """Values of classifiers, and those of a further expert, with their intervals."""
-    shown = {}
-    rows = [(name, panels.sel(classifier=name), metric) for name in classifiers]
-    for name, row, variable in [*rows, (expert, panels, metric_of_experts)]:
-        values = np.atleast_1d(row[variable].values)
-        ends = np.full((2, len(values)), np.nan)
-        if f"{variable}_total" in row:
-            replicates = row[f"{variable}_total"].transpose("replicate", ...).values
-            ends = holding(values, interval(replicates.reshape(-1, len(values)), width_of(panels)))
-        shown[name] = [value_and_interval(*value) for value in zip(values, *ends, strict=True)]
-    return shown
+    """Values of classifiers, and those of a further expert, with their intervals, by the size of panels if there is."""
+    sizes = [panels] if "n" not in panels[metric].dims else [panels.sel(n=n) for n in panels["n"].values]
+    columns = [column_of(one, metric, classifiers, "", metric_of_experts) for one in sizes]
+    of_each = {name: [one.numbers[name] for one in columns] for name in classifiers}
+    of_each[expert] = [one.expert or Number(np.nan) for one in columns]
+    return {name: [value_and_interval(*number) for number in numbers] for name, numbers in of_each.items()}

@@ -10,6 +10,7 @@ import xarray as xr
 
 from plausibly.base.bootstrap import interval, resampled_means
 from plausibly.base.names import figures, listed
+from plausibly.base.shown import Shown
 from plausibly.decisions.conformal._calibrate import Prior
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ _KEYS = ["alpha", "classifier", "target", "group"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Coverage:
+class Coverage(Shown, kind="conformal"):
     """Coverage of sets over repeated splits.
 
     Made by :func:`plausibly.conformal_coverage`. With ``loss="risk"``, the expected risk level of missed answers takes
@@ -112,10 +113,6 @@ class Coverage:
             f"Sets {on} cover {points:.1f} points ({ends}) {more} of the plausibilities under {model} than of the "
             "annotators' choices."
         )
-
-    def __repr__(self) -> str:
-        shown = ["alpha", "classifier", "target", "group", *self.measures, "size"]
-        return f"{self.table[shown].to_string(index=False, float_format='%.3f')}\n{self.verdict()}"
 
 
 def means_over_splits(splits: pd.DataFrame, measures: Sequence[str], ci_prob: float) -> pd.DataFrame:

@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float, Int
 from plausibly.base.bootstrap import CI_PROB, interval
 from plausibly.base.errors import ArgumentError
 from plausibly.base.random_streams import Stream
+from plausibly.base.shown import Shown
 from plausibly.data.groups import check_clusters
 from plausibly.decisions.conformal._calibrate import Prior, shares_of
 from plausibly.decisions.conformal._curve import Curve
@@ -32,7 +33,7 @@ _Scored = Mapping[str, tuple[Float[np.ndarray, "case class"], Int[np.ndarray, " 
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Conformal:
+class Conformal(Shown, kind="conformal"):
     """Calibrated classifiers, which predict sets of classes.
 
     Made by :func:`plausibly.conformal`.
@@ -290,7 +291,3 @@ class Conformal:
     def _labelled(self, values: list[np.ndarray], names: Iterable[str], cases: np.ndarray) -> xr.DataArray:
         coords = {"classifier": list(names), "case": cases, "class": self.classes}
         return xr.DataArray(np.stack(values), dims=tuple(coords), coords=coords)
-
-    def __repr__(self) -> str:
-        shown = self.summary().drop(columns=["note", "guaranteed"]).to_string(index=False, float_format="%.4g")
-        return f"{shown}\n{self.verdict()}"

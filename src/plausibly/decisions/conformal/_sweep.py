@@ -10,6 +10,7 @@ import pandas as pd
 from plausibly.aggregation import Variants, aggregate, plan_runs
 from plausibly.base.errors import AnnotationError, ArgumentError, show
 from plausibly.base.memory import release_memory
+from plausibly.base.shown import Shown
 from plausibly.data.annotations import Annotations
 from plausibly.decisions.conformal._conformal import conformal
 from plausibly.decisions.conformal._curve import Curve
@@ -96,8 +97,8 @@ def conformal_sweep(
     return ConformalSweep(runs)
 
 
-@dataclass(frozen=True, eq=False)
-class ConformalSweep:
+@dataclass(frozen=True, eq=False, repr=False)
+class ConformalSweep(Shown, kind="conformal"):
     """Calibrations under several aggregation models.
 
     Made by :func:`plausibly.conformal_sweep`.

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from plausibly.base.errors import ArgumentError, show
+from plausibly.base.shown import Shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan:
+class Plan(Shown, kind="plan"):
     """Cases ordered by the value of further annotations, and a forecast of how much these will help.
 
     Attributes
@@ -109,9 +110,6 @@ class Plan:
         from plausibly.app.plots.decisions import plot_forecast
 
         return plot_forecast(self)
-
-    def __repr__(self) -> str:
-        return f"{self.chosen.head(10).to_string(index=False, float_format='%.3g')}\n" + "\n".join(self.advice)
 
 
 def tasks_of(chosen: pd.DataFrame, data: Any = None) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""First screens of evaluations: panels of experts, agreement with one, and how far the next classifier is behind."""
+"""Evaluations: panels of experts, agreement with one, and how far the next classifier is behind."""
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ import xarray as xr
 
 from plausibly.aggregation.registry import find_model
 from plausibly.aggregation.sweeps import Run, Sweep
-from plausibly.app.report._ambiguity import OPEN, SETTLED
+from plausibly.app.report._cases import OPEN, SETTLED
 from plausibly.app.report._summary import (
     accuracy_bounds,
     alike,
@@ -57,9 +57,10 @@ from plausibly.app.report.panels import (
     points,
 )
 from plausibly.app.report.tables import annotated_cases, checks_failed, headline, headline_metrics, lead
+from plausibly.app.results import comparison
 from plausibly.app.screen import Screen, Table, over_groups
 from plausibly.base.bootstrap import width_in_words, width_of
-from plausibly.base.errors import PlausiblyError
+from plausibly.base.errors import ArgumentError, PlausiblyError
 from plausibly.base.names import listed
 from plausibly.data.annotations import Annotations
 from plausibly.evaluation import by_group, summary
@@ -79,6 +80,21 @@ _MOST = 4  # columns of numbers
 MOST_DRAWN = 12  #: classifiers of the figure, the best first
 _READ = "Points with {:g} % intervals for new cases like these; dashed, with a band: another expert"
 _CLASS = {"what most experts would name": "the class that most experts would name"}  # as a class that is chosen
+
+
+def screen(result: Sweep | xr.Dataset, *given: Any, compare: str = "", **asked: Any) -> Screen:
+    """A sweep as :func:`of_sweep` puts it, or results of :func:`plausibly.evaluate` as :func:`of_labels` does.
+
+    With a metric to ``compare`` classifiers by, results say how these differ.
+    """
+    if isinstance(result, xr.Dataset) and "classifier" not in result.dims:
+        raise ArgumentError(
+            f"of datasets, results of plausibly.evaluate can be put into words, but one over {', '.join(result.dims)} "
+            "was given: pass what evaluate returned."
+        )
+    if compare and isinstance(result, xr.Dataset):
+        return comparison.screen(result, compare)
+    return (of_labels if isinstance(result, xr.Dataset) else of_sweep)(result, *given, **asked)
 
 
 def of_metrics(results: xr.Dataset, metrics: Sequence[str], names: Sequence[str]) -> list[Column]:
@@ -149,15 +165,8 @@ def of_sweep(swept: Sweep, *, named: bool = False, metrics: Sequence[str] = ()) 
         else Number(*(row[f"{metric}_{column}"] for column in ("mean", "total_lower", "total_upper")))
         for name, row in rows.items()
     }
-    accuracy = (
-        [
-            Column(
-                "accuracy" if metric == "top1_accuracy" else metric_name(metric), numbers, ci_prob=width_of(run.results)
-            )
-        ]
-        if known
-        else []
-    )
+    heading = "accuracy" if metric == "top1_accuracy" else metric_name(metric)
+    accuracy = [Column(heading, numbers, ci_prob=width_of(run.results))] if known else []
     results = truths(swept)[0] if "withheld" in run.results.attrs and truths(swept) else run.results
     results = drawn if drawn is not None and not metrics and not named else results
     one_valued = [name for name in metrics if name in plain_metrics(results)]
@@ -264,9 +273,14 @@ def _title(
         return capitalised(told)
     against = f"{which or 'accuracy'}: against {truth_in_words(results.attrs)}"
     against += f", by {model_in_words(run)}" if "truth" not in results.attrs and not named else ""
-    if asked and "positive" in results.attrs:
-        against += f"; positive: {results.attrs['positive']}{at_threshold(results) if operating_point(results) else ''}"
+    against += _positive(results) if asked else ""
     return capitalised("; ".join(filter(None, [told, against])))
+
+
+def _positive(results: xr.Dataset) -> str:
+    """Say which class is positive, and from which probability on, if there are two."""
+    at = at_threshold(results) if operating_point(results) else ""
+    return f"; positive: {results.attrs['positive']}{at}" if "positive" in results.attrs else ""
 
 
 def notes_of(
@@ -345,18 +359,21 @@ def _of_cases(swept: Sweep) -> Screen:
 
 
 def of_labels(
-    results: xr.Dataset, panels: xr.Dataset | None, annotations: Annotations, metrics: Sequence[str]
+    results: xr.Dataset,
+    panels: xr.Dataset | None = None,
+    annotations: Annotations | None = None,
+    metrics: Sequence[str] = (),
 ) -> Screen:
-    """Say what an evaluation without a model has to say on one screen.
+    """Say what results of :func:`plausibly.evaluate` have to say on one screen.
 
     Parameters
     ----------
     results
-        Result of :func:`plausibly.evaluate` against labels.
+        Results, against labels or under a posterior.
     panels
-        Result of :func:`plausibly.evaluation.panels`; None where the truth is gold labels.
+        Result of :func:`plausibly.evaluation.panels`, if there is one.
     annotations
-        Annotations that the results are of.
+        Annotations that the results are of, if they are known.
     metrics
         Metrics that were asked for; by default those that are read first.
     """
@@ -367,15 +384,14 @@ def of_labels(
     if panels is not None:
         told.append(agreement_sentence(panels, of_panels(panels, names)[-1:], names[0]))
     notes = [always_the_same(results), "" if panels is None else constant_in_words(panels)]
-    notes += [expert_in_words(results, annotations)]
+    notes += ["" if annotations is None else expert_in_words(results, annotations)]
     notes += [results.attrs.get("unweighted", ""), *groups_of(results), *map(capitalised, unusual(results)[:2])]
     notes += [labels_rest_on(results) if panels is not None else ""]
     title = f"Against {truth_in_words(results.attrs)}"
     if any(not np.isnan(number.lower) for one in columns for number in one.numbers.values()):
         others = " and other experts" if results.attrs.get("readers") == "others" else ""
         title += f", with {width_in_words(results)} intervals for new cases like these{others}"
-    if "positive" in results.attrs:
-        title += f"; positive: {results.attrs['positive']}{at_threshold(results) if operating_point(results) else ''}"
+    title += _positive(results)
     table = table_of(columns, names, {}, title) if columns else None
     said = " ".join(filter(None, told))
     return Screen(said, table, [*filter(None, notes)], "metrics.csv", _figures(columns, names))

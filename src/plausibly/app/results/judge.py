@@ -1,6 +1,6 @@
-"""A judgement, whether a model can stand in for an annotator: the first screen, and the page."""
+"""A judgement, whether a model can stand in for an annotator: what it says."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -8,8 +8,8 @@ import pandas as pd
 
 from plausibly.agreement import Judgement
 from plausibly.agreement.judge.judgement import IF_RIGHT, QUESTIONS
-from plausibly.app.report.page import Page, Part, about
-from plausibly.app.screen import Screen, Table, over_groups
+from plausibly.app import plots
+from plausibly.app.screen import About, Part, Piece, Screen, Table, over_groups, percent
 from plausibly.evaluation.summaries import FEW
 
 ASSUMED = (
@@ -51,7 +51,7 @@ _BY_GROUP = (
 )
 
 
-def judge_screen(result: Judgement) -> Screen:
+def screen(result: Judgement) -> Screen:
     """Answers, of one model with the numbers behind them; what they come to, and what limits it."""
     several = len(result.models) > 1
     rows: list[Any] = [(name, *(one.answer for one in asked)) for name, asked in result.questions.items()]
@@ -67,12 +67,27 @@ def judge_screen(result: Judgement) -> Screen:
         told.append(f"{'. '.join(said)}.")
     limits = [words for name in result.models for words in result.limits(name)]
     notes = dict.fromkeys(f"{words}." for words in limits if several or not words.startswith("The answer"))
-    return Screen(
-        " ".join(told),
-        Table(columns, rows, "" if several else f"{100 * result.ci_prob:g} % intervals", n_left=len(columns)),
-        [*_over_groups(result.by), *notes],
-        "judge.html",
-    )
+    of_answers = Table(columns, rows, "" if several else f"{percent(result.ci_prob)} intervals", n_left=len(columns))
+    files = [Piece("judge.csv", result.table.reset_index()), Piece("annotators.csv", result.test.table)]
+    files += [] if result.by is None else [Piece("groups.csv", result.by)]
+    figures = {}
+    for number, (name, asked) in enumerate(result.questions.items(), 1):
+        files.append(Piece(f"judge-{number}.png", lambda name=name: plots.judgement(result, name)))
+        known = [at for at, one in enumerate(asked) if one.answer != "unknown"]
+        caption = f"Evidence about {name}. Lines are {percent(result.ci_prob)} intervals."
+        figures[caption] = tuple(partial(_draw, result, name, at) for at in known)
+    notes = [*_over_groups(result.by), *notes]
+    return Screen(" ".join(told), of_answers, notes, "judge.html", figures, files, _about(result))
+
+
+def _draw_groups(result: Judgement, name: str) -> Any:
+    return plots.judgement_by_group(result, name)
+
+
+def _draw(result: Judgement, name: str, question: int) -> Any:
+    from plausibly.app.plots.discrepancy import judgement_question  # with Matplotlib
+
+    return judgement_question(result, name, question)
 
 
 def _over_groups(by: pd.DataFrame | None) -> Iterator[str]:
@@ -81,18 +96,11 @@ def _over_groups(by: pd.DataFrame | None) -> Iterator[str]:
         yield from over_groups(column, f"Δ of {model}", rows, "ratio")
 
 
-def judge_page(result: Judgement, sources: Mapping[str, str] | None = None, decision: Sequence[str] = ()) -> Page:
-    """Lay out a result of :func:`plausibly.agreement.judge`; `decision` says whether requirements are met."""
-    from plausibly.app import plots
-    from plausibly.app.plots.discrepancy import judgement_question
-    from plausibly.app.report._exhibits import Picture
-
-    compared, ends = result.test.comparison, f"Lines are {100 * result.ci_prob:g} % intervals."
-    labels, figures, parts = compared.labels, [], []
+def _about(result: Judgement) -> About:
+    """The four questions of each model in full, groups, and what the answers rest on."""
+    compared, parts = result.test.comparison, []
+    labels = compared.labels
     for name, asked in result.questions.items():
-        known = [number for number, one in enumerate(asked) if one.answer != "unknown"]
-        panels = [("", partial(judgement_question, result, name, number)) for number in known]
-        figures.append(Picture("", panels, 2.6, f"Evidence about {name}", f"Evidence about {name}. {ends}"))
         rows = [
             (words, f"{one.answer}, {one.allowed}" if one.answer == "yes" else one.answer, f"{one.words}.")
             for words, one in zip(QUESTIONS.values(), asked, strict=True)
@@ -102,8 +110,9 @@ def judge_page(result: Judgement, sources: Mapping[str, str] | None = None, deci
     if result.by is not None:
         groups: list[Any] = [_BY_GROUP, {"By group": _by_group(result.by)}]
         for name in result.models if (result.by["of"] == "cases").any() else ():
-            caption = f"{name} by group of cases; hollow where there are fewer than {FEW}. {ends}"
-            groups.append({caption: partial(plots.judgement_by_group, result, name)})
+            caption = f"{name} by group of cases; hollow where there are fewer than {FEW}. "
+            caption += f"Lines are {percent(result.ci_prob)} intervals."
+            groups.append({caption: partial(_draw_groups, result, name)})
         parts.append(Part("By group", groups, "groups"))
     facts = {
         "cases": f"{compared.n_cases:,} with at least two annotators, {len(compared.excluded):,} with fewer",
@@ -112,17 +121,13 @@ def judge_page(result: Judgement, sources: Mapping[str, str] | None = None, deci
         "distance": compared.distance,
         "agreement": _agreement(result),
         "margins": f"Δ below {1 + result.margin:g}; ε = {result.test.epsilon:g}; accuracy at most "
-        f"{result.accuracy_margin:g} below the annotators' mean; {100 * result.shared_errors:g} % of shared errors",
+        f"{result.accuracy_margin:g} below the annotators' mean; {percent(result.shared_errors)} of shared errors",
         "model of annotators": result.model or f"none: {result.left_out}",
-        "intervals": f"{100 * result.ci_prob:g} %, from a bootstrap over {compared.n_clusters:,} "
+        "intervals": f"{percent(result.ci_prob)}, from a bootstrap over {compared.n_clusters:,} "
         f"{compared.resampled} (questions 1 and 2) and from the posterior (questions 3 and 4)",
     }
-    return Page(
-        f"Can {' or '.join(result.models)} stand in for an annotator?",
-        judge_screen(result)._replace(figures=figures),
-        decision=decision,
-        parts=[*parts, *about(facts, sources, ASSUMED, SOURCES)],
-    )
+    title = f"Can {' or '.join(result.models)} stand in for an annotator?"
+    return About(title, facts, ASSUMED, SOURCES, parts)
 
 
 def _agreement(result: Judgement) -> str:
