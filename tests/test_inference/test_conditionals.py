@@ -89,11 +89,12 @@ class Checked(Moves):
         if line and not np.isfinite(before).all():  # the line ends before
             return
         lanes = list(np.ndindex(before.shape))
+        drawn = self._log(what, natural(new if new.ndim else new.item()), line)
         for lane in lanes if len(lanes) < 9 else [lanes[i] for i in self.near.integers(len(lanes), size=8)]:
             point = new.copy()
             point[lane] = old[lane]
-            change = [self._log(what, natural(at if at.ndim else at.item()), line) for at in (point, new)]
-            declared, found = float(after[lane] - before[lane]), change[1] - change[0]
+            found = drawn - self._log(what, natural(point if point.ndim else point.item()), line)
+            declared = float(after[lane] - before[lane])
             if np.min(self.values.get("confusion", 1)) < SMALLEST:  # which samplers do not tell from it
                 continue
             if not np.isfinite(declared):  # outside of bounds, or at them
