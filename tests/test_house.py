@@ -28,13 +28,13 @@ LIMITS: dict[str, dict[str, int]] = {
         "distributions": 1240,
         "evaluation": 7239,  # means over many classes of few cases; panels of other experts, and their check by labels
         "families": 5550,  # families say how annotators answer
-        "inference": 4710,  # closed forms came from families and aggregation; gamma variables side by side
+        "inference": 4730,  # closed forms came from families and aggregation; gamma variables side by side
         "metrics": 3590,  # average precision of resampled cases
         "models": 1985,
         "plausibly": 120,
-        "posterior": 3680,  # arrays that are computed when they are read came from aggregation
+        "posterior": 3770,  # arrays that are computed when they are read, from aggregation; files of closed forms
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 39843,  # a terminal, a notebook, a table and a page say the same; panels of other experts
+        "tests": 39861,  # a terminal, a notebook, a table and a page say the same; draws made when read
         "validation": 6978,  # panels of other experts: public readers and simulated ones; scales of their priors
     },
     "shape": {

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import plausibly as pb
+from plausibly.base.errors import FileError
 from plausibly.inference import Form
 from plausibly.posterior import on_demand
 
@@ -55,3 +57,20 @@ def test_evaluation_draws_each_case_once_and_never_all(drawn, monkeypatch):
     assert sum(cases) == N
     expected = pb.evaluate(held, PREDICTIONS, progress=False)
     np.testing.assert_array_equal(found["top1_accuracy"].values, expected["top1_accuracy"].values)
+
+
+def test_a_file_has_the_closed_form(drawn, tmp_path, monkeypatch):
+    posterior, held, _ = drawn
+    pb.save(posterior, tmp_path / "form.nc")
+    pb.save(held, tmp_path / "draws.nc")
+    for lazy in (False, True):
+        for name in ("form", "draws"):
+            found = pb.load(tmp_path / f"{name}.nc", lazy=lazy)["posterior"]["plausibility"]
+            np.testing.assert_array_equal(found.values, held["posterior"]["plausibility"].values)
+    assert "plausibility" not in xr.open_dataset(tmp_path / "form.nc", group="posterior", engine="h5netcdf")
+    some = held["posterior"]["plausibility"].variable
+    assert on_demand.not_drawn(posterior["posterior"]["plausibility"].variable[:, ::2]) is on_demand.not_drawn(some)
+    monkeypatch.setattr("plausibly.inference.exact._forms._VERSION", 0)
+    with pytest.raises(FileError, match=r"form\.nc has the closed form of a posterior whose draws another version"):
+        pb.load(tmp_path / "form.nc")
+    assert pb.load(tmp_path / "draws.nc")["posterior"].sizes["slot"] == len(some[0, 0])

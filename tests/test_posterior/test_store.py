@@ -223,7 +223,7 @@ def test_a_disk_that_is_full_is_told_once(monkeypatch, annotations, tmp_path):
     write, begun, done = LocalStore.set, [], []
 
     async def full(self, key, value):
-        if "plausibility/c/" not in key:
+        if "ranking/c/" not in key:
             return await write(self, key, value)
         begun.append(key)
         if len(begun) > 1:
@@ -257,7 +257,7 @@ def flip(path: Path, at: int) -> None:
 def test_a_damaged_chunk_is_a_sentence(whole, tmp_path, damage):
     out = tmp_path / "p.zarr"
     shutil.copytree(whole, out)
-    damage(out / "posterior" / "plausibility" / "c" / "0" / "0" / "0")
+    damage(out / "closed_form" / "shape" / "c" / "0")
     for use in (
         lambda: pb.load(out),
         lambda: pb.evaluate(out, {"A": np.eye(24, 8)}, progress=False),
@@ -267,7 +267,7 @@ def test_a_damaged_chunk_is_a_sentence(whole, tmp_path, damage):
             use()
 
 
-@pytest.mark.parametrize("name", ["", "posterior/", "posterior/plausibility/", "observed_data/rank/"])
+@pytest.mark.parametrize("name", ["", "posterior/", "closed_form/shape/", "observed_data/rank/"])
 def test_damaged_metadata_are_a_sentence(annotations, whole, tmp_path, name):
     out = tmp_path / "p.zarr"
     shutil.copytree(whole, out)
@@ -279,7 +279,7 @@ def test_damaged_metadata_are_a_sentence(annotations, whole, tmp_path, name):
 
 def test_a_chunk_that_is_lost_before_the_end_is_not_taken_for_zeros(monkeypatch, annotations, tmp_path):
     interrupt(monkeypatch, annotations, tmp_path / "p.zarr", 1)
-    (tmp_path / "p.zarr/posterior/plausibility/c/0/0/0").unlink()  # the other shards lie in it, too
+    (tmp_path / "p.zarr/closed_form/shape/c/0").unlink()  # the other shards lie in it, too
     posterior = pb.aggregate(annotations, out=tmp_path / "p.zarr", **SETTINGS)
     plausibility = posterior["posterior"]["plausibility"]
     assert np.isnan(plausibility.sel(slot=plausibility["case"] == annotations.cases[0])).all()

@@ -307,9 +307,9 @@ def aggregate(
     check_held(settled, annotations, min(shard, annotations.n_cases) if in_shards else annotations.n_cases, in_shards)
     options = {"shard": shard, "progress": progress, "scheduler": scheduler, "log_likelihood": log_likelihood}
 
-    def complete(posterior: Posterior) -> Posterior:
+    def complete(posterior: Posterior, now: bool = False) -> Posterior:
         posterior = with_answers(posterior, annotations, settled)
-        return settled.family.log_likelihood(posterior, annotations, settled, progress=progress, now=False)
+        return settled.family.log_likelihood(posterior, annotations, settled, progress=progress, now=now)
 
     def infer() -> Posterior:
         if scheduler is None:
@@ -327,7 +327,7 @@ def aggregate(
         if in_shards:
             as_store(Path(out), fingerprint, fresh, annotations, settled, **options)
             return complete(load(out, lazy=True))
-        whole = (lambda: complete(infer())) if log_likelihood else infer
+        whole = (lambda: complete(infer(), now=True)) if log_likelihood else infer
         return complete(as_file(Path(out), fingerprint, fresh, whole))
 
 

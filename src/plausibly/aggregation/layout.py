@@ -67,7 +67,7 @@ def closed_form(
         found[core] = exact_posterior(settled.model, observed.annotated, *own)
     if mixture is not None:
         return form_of(mixture, found, settled.seed)
-    return Dirichlets(slots, observed.cases, settled.seed, found)
+    return Dirichlets(slots, observed.cases, settled.seed, found.astype(np.float32))
 
 
 def prior_share(

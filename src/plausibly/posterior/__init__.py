@@ -21,9 +21,6 @@ enters by a power, or is no probability of the annotation: ArviZ cannot compare 
 and ``constant_data`` (the model's point estimate, the names of the classes).
 """
 
-from plausibly.posterior._container import LIKELIHOOD as LIKELIHOOD
-from plausibly.posterior._container import LIKELIHOODS as LIKELIHOODS
-from plausibly.posterior._container import PSEUDO_LIKELIHOOD as PSEUDO_LIKELIHOOD
 from plausibly.posterior._container import REMAINDER_NAME as REMAINDER_NAME
 from plausibly.posterior._container import annotations_of as annotations_of
 from plausibly.posterior._container import build_posterior as build_posterior
@@ -46,6 +43,9 @@ from plausibly.posterior._views import dense as dense
 from plausibly.posterior._views import dense_slots as dense_slots
 from plausibly.posterior._views import stacked_draws as stacked_draws
 from plausibly.posterior._views import top_classes as top_classes
+from plausibly.posterior.on_demand import LIKELIHOOD as LIKELIHOOD
+from plausibly.posterior.on_demand import LIKELIHOODS as LIKELIHOODS
+from plausibly.posterior.on_demand import PSEUDO_LIKELIHOOD as PSEUDO_LIKELIHOOD
 from plausibly.posterior.says import ONE_TRUE_CLASS as ONE_TRUE_CLASS
 from plausibly.posterior.says import has_true_class as has_true_class
 from plausibly.posterior.store_reading import difference as difference

@@ -12,14 +12,12 @@ from plausibly.base.arviz import Posterior, from_groups, is_posterior, to_groups
 from plausibly.base.errors import ArgumentError, PlausiblyError, reason, show
 from plausibly.data.annotations import Annotations, Scores, Slots
 from plausibly.data.annotations.by_case import check_annotated
-from plausibly.posterior.on_demand import Draws
+from plausibly.posterior.on_demand import LIKELIHOOD, Draws
 
 REMAINDER_NAME = "(remainder)"
 """Class name of the slot that stands for all unnamed classes."""
 
 GROUPS = ("posterior", "constant_data", "observed_data")
-#: groups of log likelihoods: those that enter the posterior once, and others, which ArviZ must not compare
-LIKELIHOODS = LIKELIHOOD, PSEUDO_LIKELIHOOD = "log_likelihood", "pseudo_log_likelihood"
 _ATTRIBUTES = ("n_classes", "concentration")
 _VARIABLES = {
     "posterior": ("plausibility",),

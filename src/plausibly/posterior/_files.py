@@ -22,6 +22,7 @@ from plausibly.base.arviz import Posterior, from_groups, to_groups
 from plausibly.base.errors import ArgumentError, FileError, PlausiblyError, reason, show
 from plausibly.base.progress import logged
 from plausibly.posterior._container import GROUPS, check_posterior
+from plausibly.posterior.on_demand import not_drawn, with_draws, with_form
 from plausibly.posterior.store_reading import is_damage, read_store, with_plain_names
 
 _COMPRESSION = {"compression": "gzip", "compression_opts": 1, "shuffle": True}
@@ -34,7 +35,8 @@ def save(posterior: Posterior, path: str | Path) -> None:
     The same posterior always gives the same bytes.
 
     All groups are written. Log likelihoods that have not been computed yet are computed first; ``aggregate(…,
-    out="x.nc")`` leaves them out.
+    out="x.nc")`` leaves them out. Of a posterior that has a closed form, the file has this form, of which
+    :func:`load` makes the same draws, and only those log likelihoods that were read before.
 
     Parameters
     ----------
@@ -56,7 +58,7 @@ def save(posterior: Posterior, path: str | Path) -> None:
     part = Path(path).with_name(f"{Path(path).name}.part")
     try:
         with logged(f"Writing {path}"), reading(posterior), h5netcdf.File(whole, "w", libver="latest") as file:
-            for name, data in to_groups(posterior).items():
+            for name, data in with_form(to_groups(posterior)).items():
                 data.dump_to_store(H5NetCDFStore(file, group=name, mode="w"), encoding=_encodings(data))
             file.attrs.update(sorted(posterior.attrs.items()))
             hdf5: Any = file._h5file
@@ -131,10 +133,18 @@ def load(path: str | Path, *, lazy: bool = False) -> Posterior:
         return posterior
     try:
         with reading(posterior, path):
-            groups = {name: with_plain_names(data.load()) for name, data in to_groups(posterior).items()}
+            groups = {name: with_plain_names(_loaded(data)) for name, data in to_groups(posterior).items()}
         return from_groups(groups, posterior.attrs)
     finally:
         tree.close()
+
+
+def _loaded(data: xr.Dataset) -> xr.Dataset:
+    """Load all variables, except for draws that are made when they are read."""
+    for variable in data.variables.values():
+        if not_drawn(variable) is None:
+            variable.load()
+    return data
 
 
 @contextmanager
@@ -190,6 +200,7 @@ def _open(path: str | Path) -> tuple[xr.DataTree, Posterior]:
         else:
             tree = xr.open_datatree(path, engine="h5netcdf")
             groups = {name: node.to_dataset() for name, node in tree.children.items()}
+        groups = with_draws(groups, path)
     except PlausiblyError:
         raise
     except Exception as error:  # damaged files can end in almost any: HDF5 says RuntimeError, what reads it TypeError

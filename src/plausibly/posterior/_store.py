@@ -28,8 +28,9 @@ from plausibly.base.arviz import Posterior, to_groups
 from plausibly.base.errors import ArgumentError, FileError, PlausiblyWarning, reason
 from plausibly.base.fingerprint import data_digest
 from plausibly.data.annotations import Annotations, Slots
-from plausibly.posterior._container import LIKELIHOOD, LIKELIHOODS, build_posterior
+from plausibly.posterior._container import build_posterior
 from plausibly.posterior._files import chunks
+from plausibly.posterior.on_demand import FORM, LIKELIHOOD, LIKELIHOODS, with_form
 from plausibly.posterior.sites import CASE as SAMPLED_CASE
 from plausibly.posterior.store_reading import (
     CHAINS,
@@ -188,7 +189,7 @@ class Store:
         with _writing(self._path), zarr.config.set({"array.write_empty_chunks": True}):
             if not self._laid_out:
                 self._create(posterior)
-            for group, names in _sharded(to_groups(posterior)).items():
+            for group, names in _sharded(with_form(to_groups(posterior))).items():
                 for name, variable in names.items():
                     if name in self._root[group]:  # a site that the first cases lack has no place
                         region = regions[str(variable.dims[-1])]
@@ -207,7 +208,8 @@ class Store:
             "slot": len(self._slots),
             "annotation": self._annotations.n_annotations,
         }
-        sharded = _sharded(to_groups(posterior))
+        groups = with_form(to_groups(posterior))
+        sharded = _sharded(groups)
         whole = {
             group: {
                 name: np.broadcast_to(v.dtype.type(0), (*v.shape[:-1], sizes[str(v.dims[-1])]))
@@ -218,8 +220,10 @@ class Store:
         likelihood = next((name for name in LIKELIHOODS if name in whole), LIKELIHOOD)
         of_cases = [name for name in whole["posterior"] if name != "plausibility"]
         attrs = {name: value for name, value in posterior.attrs.items() if name not in ("concentration", "n_classes")}
+        draws = groups["posterior"].sizes
+        nothing = np.broadcast_to(np.float32(0), (draws["chain"], draws["draw"], len(self._slots)))
         laid_out = build_posterior(
-            whole["posterior"]["plausibility"],
+            whole["posterior"].get("plausibility", nothing),
             self._annotations,
             self._slots,
             point=whole["constant_data"]["point_plausibility"],
@@ -241,17 +245,17 @@ class Store:
             attrs=attrs,
             named=False,
         )
-        for group, data in (to_groups(posterior) | to_groups(laid_out)).items():
+        for group, data in (groups | to_groups(laid_out)).items():
             names = sharded.get(group, {})
-            rest = data.drop_vars(list(names))
+            rest = data.drop_vars([*names, *({"plausibility"} & data.keys())])
             # Zarr has a specification of strings of any length only.
             rest = rest.assign(
                 {name: rest[name].astype(object) for name, v in rest.variables.items() if v.dtype.kind == "U"}
             )
             encoding = {str(name): _encoding(variable) for name, variable in rest.variables.items()}
             rest.to_zarr(self._path, group=group, mode="w", encoding=encoding, consolidated=False, zarr_format=3)
-            for name in names:
-                variable = data[name].variable
+            for name, of_shard in names.items():
+                variable = xr.Variable(of_shard.dims, whole[group][name])
                 self._root.require_group(group).create_array(
                     name,
                     shape=variable.shape,
@@ -271,9 +275,11 @@ class Store:
 def _sharded(groups: Mapping[str, xr.Dataset]) -> dict[str, dict[str, xr.Variable]]:
     """Variables that belong to the cases of a shard; all else is known before sampling."""
     found = {}
-    for group in ("posterior", "sample_stats", *LIKELIHOODS, "convergence", "constant_data"):
+    for group in ("posterior", "sample_stats", *LIKELIHOODS, "convergence", "constant_data", FORM):
         if group in groups:
             names = [name for name in groups[group].data_vars if group != "constant_data" or name in _WRITTEN]
+            if group == FORM:
+                names = [name for name in names if groups[group][name].dims[-1] in ("case", "slot")]
             found[group] = {str(name): groups[group][name].variable for name in names}
     return found
 

@@ -1,6 +1,10 @@
-"""Arrays of a posterior that are computed when they are read, such as the draws of one that has a closed form."""
+"""Arrays of a posterior that are computed when they are read, such as the draws of one that has a closed form.
+
+Files have the closed form in place of such draws.
+"""
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -10,8 +14,14 @@ from jaxtyping import Bool, Float
 from xarray.backends import BackendArray
 from xarray.core import indexing
 
-from plausibly.inference import Form
+from plausibly.base.errors import FileError
+from plausibly.data.annotations import Slots
+from plausibly.inference import KINDS, Form, Regressions, drawn_by
 
+FORM = "closed_form"  #: group in files
+#: groups of log likelihoods: those that enter the posterior once, and others, which ArviZ must not compare
+LIKELIHOODS = LIKELIHOOD, PSEUDO_LIKELIHOOD = "log_likelihood", "pseudo_log_likelihood"
+_PARAMETER = "parameter_"  #: before the names of parameters in it
 _TOGETHER = 2**13  # slots that are averaged at a time
 _LITTLE = 2**23  # numbers that are drawn together and kept, as they take up little memory
 
@@ -64,9 +74,10 @@ class Draws(OnDemand):
 
     def part(self, key: tuple[Any, ...]) -> np.ndarray:
         """Draws of some chains, draws and slots."""
-        if np.prod(self.shape) <= _LITTLE:
-            return outer(self._whole, key)
         slots, wanted = self.form.slots, np.arange(self.shape[-1])[key[-1]]
+        if np.prod(self.shape) <= _LITTLE or np.size(wanted) == len(slots) or "_whole" in vars(self):
+            return outer(self._whole, key)
+        wanted = np.atleast_1d(wanted)
         if not wanted.size:
             return outer(np.empty((*self._numbers, 0), self.dtype), (*key[:-1], wanted))
         cases = np.unique(slots.case[wanted])
@@ -74,7 +85,12 @@ class Draws(OnDemand):
         parts = [outer(self._of(slice(int(run[0]), int(run[-1]) + 1)), (*key[:-1], slice(None))) for run in runs]
         start = np.cumsum([0, *(slots.start[case + 1] - slots.start[case] for case in cases)])
         place = start[np.searchsorted(cases, slots.case[wanted])] + wanted - slots.start[slots.case[wanted]]
+        place = place if np.ndim(key[-1]) or isinstance(key[-1], slice) else place[0]
         return np.concatenate(parts, axis=-1).take(place, -1)
+
+    def variable(self, *dims: str) -> xr.Variable:
+        """Return a variable that is drawn when it is read."""
+        return xr.Variable(dims, indexing.LazilyIndexedArray(self))
 
     def _of(self, cases: slice) -> Float[np.ndarray, "chain draw slot"]:
         return self.form.draw(*self._numbers, cases)
@@ -94,3 +110,65 @@ def mean_draws(
         values = plausibility.part(key) if isinstance(plausibility, Draws) else plausibility.take(some, -1)
         out[some] = values.mean((0, 1))
     return out
+
+
+def not_drawn(variable: xr.Variable) -> Draws | None:
+    """The draws that a variable is, as long as they are neither loaded nor changed, nor some of them only."""
+    lazy: Any = variable._data
+    while isinstance(lazy, indexing.CopyOnWriteArray | indexing.MemoryCachedArray):
+        lazy = lazy.array
+    if not isinstance(lazy, indexing.LazilyIndexedArray) or not isinstance(draws := lazy.array, Draws):
+        return None
+    key = zip(lazy.key.tuple, draws.shape, strict=True)
+    return draws if all(isinstance(k, slice) and range(n)[k] == range(n) for k, n in key) else None
+
+
+def with_form(groups: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
+    """Groups as they are written: with the closed form in place of its draws, without log likelihoods nobody read."""
+    draws = not_drawn(groups["posterior"]["plausibility"].variable) if "plausibility" in groups["posterior"] else None
+    if draws is None:
+        return dict(groups)
+    form = draws.form
+    kind = next(kind for kind, of_kind in KINDS.items() if isinstance(form, of_kind))
+    variables = {name: (dims, getattr(form, name)) for name, dims in form.dims.items()}
+    if isinstance(form, Regressions):
+        for name, values in form.parameters.items():
+            variables[f"{_PARAMETER}{name}"] = ("number", *(f"{name}_{axis}" for axis in range(1, values.ndim))), values
+    written = xr.Dataset(variables, attrs={"kind": kind, "seed": form.seed, "drawn_by": drawn_by()})
+    read = {name: data for name, data in groups.items() if name not in LIKELIHOODS or _is_read(data)}
+    return {**read, "posterior": groups["posterior"].drop_vars("plausibility"), FORM: written}
+
+
+def _is_read(data: xr.Dataset) -> bool:
+    return all(variable._in_memory for variable in data.data_vars.values())
+
+
+def with_draws(groups: Mapping[str, xr.Dataset], path: Any) -> dict[str, xr.Dataset]:
+    """Groups as they are used: the way back from :func:`with_form`.
+
+    Raises
+    ------
+    FileError
+        If another version made other draws.
+    """
+    groups = dict(groups)
+    if (written := groups.pop(FORM, None)) is None:
+        return groups
+    if written.attrs["drawn_by"] != drawn_by():
+        raise FileError(
+            f"{path} has the closed form of a posterior whose draws another version of plausibly or NumPy made: load "
+            "it there, or aggregate again."
+        )
+    constants, observed = groups["constant_data"], groups["observed_data"]
+    case, class_index, n_classes = (
+        np.asarray(constants[name].values, np.int32) for name in ("case_index", "class_index", "n_classes")
+    )
+    names = np.asarray(observed["case"].values, str)
+    slots = Slots(case, class_index, n_classes, np.searchsorted(case, np.arange(len(names) + 1)))
+    values = {str(name): variable.values for name, variable in written.data_vars.items()}
+    parameters = {name.removeprefix(_PARAMETER): values.pop(name) for name in [*values] if name.startswith(_PARAMETER)}
+    values |= {"parameters": parameters} if parameters else {}
+    form = KINDS[written.attrs["kind"]](slots, names, int(written.attrs["seed"]), **values)
+    sizes, dims = groups["posterior"].sizes, ("chain", "draw", "slot")
+    drawn = Draws(form, sizes["chain"], sizes["draw"]).variable(*dims)
+    return groups | {"posterior": groups["posterior"].assign(plausibility=drawn)}

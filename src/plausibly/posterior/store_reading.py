@@ -16,7 +16,8 @@ from plausibly.base.errors import FileError, PlausiblyError
 from plausibly.data.case import coordinates_of_looks
 from plausibly.data.groups import codes_of_annotators
 from plausibly.data.regression import names as coefficient_names
-from plausibly.posterior._container import LIKELIHOODS, REMAINDER_NAME
+from plausibly.posterior._container import REMAINDER_NAME
+from plausibly.posterior.on_demand import LIKELIHOODS
 
 PROGRESS = "shards"
 CHAINS = "chains"  #: of what cases share, see :mod:`plausibly.posterior._store`

@@ -165,7 +165,8 @@ class PredictionsPrior:
         self, cases: np.ndarray, slots: Slots, counts: Float[np.ndarray, " slot"], seed: int, **numbers: Any
     ) -> Regressions:
         """Posterior of cases given label counts."""
-        given = self.fit.parameters, self.evidence.of_cases(cases), self.log_prevalence, counts
+        log_scores = np.moveaxis(self.evidence.of_cases(cases), 2, 1)
+        given = self.fit.parameters, log_scores, self.log_prevalence, counts.astype(np.float32)
         return Regressions(slots, cases, seed, *given, **numbers)
 
     def _parameters(self, numbers: Sequence[int]) -> dict[str, np.ndarray]:

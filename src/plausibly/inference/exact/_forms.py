@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
@@ -34,6 +34,8 @@ class Form(ABC):
     slots: Slots
     names: np.ndarray  #: of the cases
     seed: int
+    #: dimensions, in files, of the fields by name; the cases or slots of a shard are last
+    dims: ClassVar[Mapping[str, tuple[str, ...]]]
 
     def draw(self, chains: int, draws: int, cases: slice | None = None) -> Float[np.ndarray, "chain draw slot"]:
         """Draws of the plausibilities of neighbouring cases, by default of all."""
@@ -53,6 +55,7 @@ class Dirichlets(Form):
     """A Dirichlet distribution of each case."""
 
     shape: Float[np.ndarray, " slot"]
+    dims: ClassVar = {"shape": ("slot",)}
 
     def _draw(self, chains, draws, slots, cases, own):
         keys = case_keys(self.seed, self.names[cases])
@@ -68,17 +71,23 @@ class Regressions(Form):
     """
 
     parameters: Mapping[str, np.ndarray]
-    log_scores: Float[np.ndarray, "classifier case class"]
+    log_scores: Float[np.ndarray, "classifier class case"]
     log_prevalence: Float[np.ndarray, " class"]
     counts: Float[np.ndarray, " slot"]
     numbers: Int[np.ndarray, " draw"] | None = None  #: of the parameters of each draw, if they do not take turns
+    dims: ClassVar = {
+        "log_scores": ("classifier", "class_id", "case"),
+        "log_prevalence": ("class_id",),
+        "counts": ("slot",),
+    }
 
     def _draw(self, chains, draws, slots, cases, own):
         turns = np.arange(chains * draws) % len(self.parameters["log_concentration"])
         numbers = turns if self.numbers is None else self.numbers
         parameters = {name: values[numbers] for name, values in self.parameters.items()}
-        shape = slot_shapes(parameters, self.log_scores[:, cases], self.log_prevalence, slots, len(self.names))
-        shape += self.counts[own].astype(np.float32)
+        log_scores = np.moveaxis(self.log_scores[..., cases], 2, 1)
+        shape = slot_shapes(parameters, log_scores, self.log_prevalence, slots, len(self.names))
+        shape += self.counts[own]
         words = stream_words(case_keys(self.seed, self.names[cases]))[Stream.POPULATION]
         draw_in_place(shape, slots, words)
         return shape.reshape(chains, draws, -1)
@@ -153,3 +162,13 @@ def dirichlet_rows(
     logs = log_gammas(shape, random)
     values = np.exp(logs - logs.max(1, keepdims=True))
     return values / values.sum(1, keepdims=True)
+
+
+KINDS: dict[str, type[Form]] = {"dirichlet": Dirichlets, "regression": Regressions}
+_VERSION = 1  # another one where draws from a form become others, but for rounding
+
+
+def drawn_by() -> str:
+    """What draws from a form depend on besides it, to be compared: our version, and NumPy's gamma variables."""
+    of_numpy = dirichlet_rows(generator(np.array([1, 2], np.uint32)), np.array([[0.1, 1.0, 2.5, 30.0]] * 4))
+    return f"{_VERSION} {' '.join(f'{value:.2g}' for value in of_numpy.ravel())}"

@@ -64,7 +64,7 @@ def _judged(key: Words, value: Array, root: Array, scale: Array) -> tuple[Array,
     square, cube, uniform = value * value, root * root * root, _uniform(_child(key, 2))
     rejected = uniform >= 1 - _SQUEEZE * (square * square)
     rejected &= jnp.log(uniform) >= square * 0.5 + scale * (1 - cube + jnp.log(cube))
-    return cube, (root > 0) & ~rejected
+    return cube, ~(root <= 0) & ~rejected  # what is not a number is accepted, too
 
 
 def _child(key: Words, number: Array | int) -> Words:
