@@ -20,6 +20,7 @@ from plausibly.models.dawid_skene import (
     PAUN,
     SKENE,
     STRENGTH,
+    diagonals,
     draw_common,
     draw_common_confusion,
     draw_prevalence,
@@ -71,46 +72,47 @@ def common_confusion(labels: LabelledCases) -> None:
     sum_out_truth(labels, of_case, common[None], looks)
 
 
-def start(counts: Int[np.ndarray, "annotator class named"], random: Moves) -> dict[str, Any]:
+def start(counts: Int[np.ndarray, "chain annotator class named"], random: Moves) -> dict[str, Any]:
     """Start near what the majority vote says."""
     return {"common_confusion": start_common(counts)}
 
 
-def start_even(counts: Int[np.ndarray, "annotator class named"], random: Moves) -> dict[str, Any]:
+def start_even(counts: Int[np.ndarray, "chain annotator class named"], random: Moves) -> dict[str, Any]:
     """Start as :func:`start`, with one accuracy for all classes."""
     common = start(counts, random)["common_confusion"]
-    return {"common_confusion": even(float(np.trace(common)) / len(common), len(common))}
+    return {"common_confusion": even(diagonals(common).mean(-1), common.shape[-1])}
 
 
 def draw_even(
-    common: Float[np.ndarray, "class named"], counts: Int[np.ndarray, "class named"], random: Moves
-) -> Float[np.ndarray, "class named"]:
+    common: Float[np.ndarray, "chain class named"], counts: Int[np.ndarray, "chain class named"], random: Moves
+) -> Float[np.ndarray, "chain class named"]:
     """Draw the one accuracy of all classes given counts of labels; one below chance is refused."""
-    right, k = np.trace(counts), len(counts)
-    first, second = STRENGTH * EXPECTED + right, STRENGTH * (1 - EXPECTED) + counts.sum() - right
-    return even(random.betas("right", first, second, common[0, 0], 1 / k), k)
+    right, k = diagonals(counts).sum(-1), counts.shape[-1]
+    first, second = STRENGTH * EXPECTED + right, STRENGTH * (1 - EXPECTED) + counts.sum((1, 2)) - right
+    return even(random.betas("right", first, second, common[:, 0, 0], 1 / k), k)
 
 
 def move(
     values: dict[str, Any],
-    counts: Int[np.ndarray, "annotator class named"],
-    truth: Int[np.ndarray, " class"],
+    counts: Int[np.ndarray, "chain annotator class named"],
+    truth: Int[np.ndarray, "chain class"],
     random: Moves,
-    draw_common: Callable[..., Float[np.ndarray, "class named"]] = draw_common,
+    draw_common: Callable[..., Float[np.ndarray, "chain class named"]] = draw_common,
 ) -> dict[str, Any]:
     """Draw everything shared, given the true classes."""
-    common = draw_common(values["common_confusion"], counts.sum(0), random)
+    common = draw_common(values["common_confusion"], counts.sum(1), random)
     return {"prevalence": random.rows("prevalence", 1 + truth), "common_confusion": common}
 
 
-def shift(values: dict[str, Any], by: Float[np.ndarray, "#annotator class"]) -> tuple[dict[str, Any], float]:
+def shift(
+    values: dict[str, Any], by: Float[np.ndarray, "point chain #annotator class"]
+) -> tuple[dict[str, Any], Float[np.ndarray, "point chain"]]:
     """Add the mean of numbers to the log odds that anybody names what a case looks like; return the log density."""
-    k = len(values["common_confusion"])
-    right = expit(logit(values["common_confusion"][0, 0]) + by.mean())
-    if not 1 / k <= right < 1:
-        return values, -np.inf
+    k = values["common_confusion"].shape[-1]
+    moved = expit(logit(values["common_confusion"][:, 0, 0]) + by.mean((-2, -1)))
+    right = np.clip(moved, 1 / k, 1 - 1e-16)
     prior = STRENGTH * EXPECTED * np.log(right) + STRENGTH * (1 - EXPECTED) * np.log1p(-right)
-    return values | {"common_confusion": even(right, k), "right": right}, float(prior)
+    return values | {"common_confusion": even(right, k), "right": right}, np.where(moved == right, prior, -np.inf)
 
 
 def confusion(values: dict[str, Any]) -> Float[np.ndarray, "*draw annotator class named"]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from math import exp
 from operator import itemgetter
 from typing import Any
 
@@ -220,46 +219,46 @@ def common_shape(n_classes: int) -> Float[np.ndarray, "class named"]:
     return np.where(np.eye(n_classes, dtype=bool), STRENGTH * EXPECTED, others)
 
 
-def start(counts: Int[np.ndarray, "annotator class named"], random: Moves) -> dict[str, Any]:
+def start(counts: Int[np.ndarray, "chain annotator class named"], random: Moves) -> dict[str, Any]:
     """Start near what the majority vote says of the annotators together, all of whom attend."""
-    k = counts.shape[-1]
+    chains, n, k, _ = counts.shape
     return {
         "common_confusion": start_common(counts),
-        "concentration": random.gamma(SHAPE, 1 / RATE, k),
-        "mean_attention": random.uniform(0.6, 0.9),
-        "attention_strength": random.uniform(1.0, 2.0),
-        "attention": random.uniform(0.6, 1.0, len(counts)),
-        "habit": random.dirichlet(np.ones(k), len(counts)),
+        "concentration": random.gamma(SHAPE, 1 / RATE, (chains, k)),
+        "mean_attention": random.uniform(0.6, 0.9, chains),
+        "attention_strength": random.uniform(1.0, 2.0, chains),
+        "attention": random.uniform(0.6, 1.0, (chains, n)),
+        "habit": random.dirichlet(np.ones(k), (chains, n)),
     }
 
 
-def start_common(counts: Int[np.ndarray, "annotator class named"]) -> Float[np.ndarray, "class named"]:
+def start_common(counts: Int[np.ndarray, "chain annotator class named"]) -> Float[np.ndarray, "chain class named"]:
     """Confusion matrix of all annotators near their counts, in which the true class is the most probable."""
     k = counts.shape[-1]
-    total = counts.sum(0) + common_shape(k)
-    diagonal = np.eye(k, dtype=bool)
-    total[diagonal] = np.maximum(total, np.where(diagonal, 0, total).max(1, keepdims=True) + 1)[diagonal]
-    return total / total.sum(1, keepdims=True)
+    total = counts.sum(1) + common_shape(k)
+    diagonals(total)[:] = np.maximum(diagonals(total), np.where(np.eye(k, dtype=bool), 0, total).max(-1) + 1)
+    return total / total.sum(-1, keepdims=True)
 
 
 def draw_common(
-    common: Float[np.ndarray, "class named"], counts: Int[np.ndarray, "class named"], random: Moves
-) -> Float[np.ndarray, "class named"]:
+    common: Float[np.ndarray, "chain class named"], counts: Int[np.ndarray, "chain class named"], random: Moves
+) -> Float[np.ndarray, "chain class named"]:
     """Draw the common confusion given counts of labels; a row in which another class is more probable is refused."""
-    return random.rows("common_confusion", common_shape(len(counts)) + counts, common)
+    return random.rows("common_confusion", common_shape(counts.shape[-1]) + counts, common)
 
 
-def start_seeing(counts: Int[np.ndarray, "annotator class named"], random: Moves) -> dict[str, Any]:
+def start_seeing(counts: Int[np.ndarray, "chain annotator class named"], random: Moves) -> dict[str, Any]:
     """Start as :func:`start`, where attentive annotators name what they see."""
-    return start(counts, random) | {"common_confusion": np.eye(counts.shape[-1])}
+    started = start(counts, random)
+    return started | {"common_confusion": np.zeros(started["common_confusion"].shape) + np.eye(counts.shape[-1])}
 
 
 def move(
     values: dict[str, Any],
-    counts: Int[np.ndarray, "annotator class named"],
-    truth: Int[np.ndarray, " class"],
+    counts: Int[np.ndarray, "chain annotator class named"],
+    truth: Int[np.ndarray, "chain class"],
     random: Moves,
-    draw_common: Callable[..., Float[np.ndarray, "class named"]] = draw_common,
+    draw_common: Callable[..., Float[np.ndarray, "chain class named"]] = draw_common,
 ) -> dict[str, Any]:
     r"""Draw everything shared, given the true classes.
 
@@ -270,21 +269,22 @@ def move(
     :math:`g_r` integrated out. A row of :math:`m` outside its bounds is not accepted.
     """
     common, concentration = values["common_confusion"], values["concentration"]
-    attention, habit = values["attention"][:, None, None], values["habit"][:, None]
-    centre = attention * common + (1 - attention) * habit
-    tables = random.tables("tables", concentration[:, None] * centre, counts)
-    attended = random.among("attended", tables, np.minimum(attention * common / centre, 1))
+    attention, habit = values["attention"][..., None, None], values["habit"][..., None, :]
+    centre = attention * common[:, None] + (1 - attention) * habit
+    tables = random.tables("tables", concentration[:, None, :, None] * centre, counts)
+    attended = random.among("attended", tables, np.minimum(attention * common[:, None] / centre, 1))
     by_habit = tables - attended
-    common = draw_common(common, attended.sum(0), random)
-    tables = attended.sum((1, 2)), by_habit.sum((1, 2))
+    common = draw_common(common, attended.sum(1), random)
+    tables = attended.sum((2, 3)), by_habit.sum((2, 3))
     mean, strength = draw_attention(values["mean_attention"], values["attention_strength"], *tables, random)
-    attention = random.betas("attention", strength * mean + tables[0], strength * (1 - mean) + tables[1])
-    habit = random.rows("habit", 1 + by_habit.sum(1))
-    centre = attention[:, None, None] * common + (1 - attention)[:, None, None] * habit[:, None]
+    shapes = (strength * mean)[:, None] + tables[0], (strength * (1 - mean))[:, None] + tables[1]
+    attention = random.betas("attention", *shapes)
+    habit = random.rows("habit", 1 + by_habit.sum(2))
+    centre = attention[..., None, None] * common[:, None] + (1 - attention)[..., None, None] * habit[:, :, None]
     some = counts.nonzero()
-    log_density = partial(of_concentration, counts[some], centre[some], some[1], counts.sum(2))
+    log_density = partial(of_concentration, counts[some], centre[some], some[0], some[2], counts.sum(3))
     concentration = np.exp(random.slices("log concentration", np.log(concentration), 2.0, log_density))
-    confusion = random.rows("confusion", concentration[:, None] * centre + counts)
+    confusion = random.rows("confusion", concentration[:, None, :, None] * centre + counts)
     prevalence = random.rows("prevalence", 1 + truth)
     return {
         "prevalence": prevalence,
@@ -295,73 +295,77 @@ def move(
         "attention": attention,
         "habit": habit,
         "confusion": confusion,
-        "accuracy": np.diagonal(confusion, axis1=-2, axis2=-1) @ prevalence,
+        "accuracy": (diagonals(confusion) @ prevalence[..., None])[..., 0],
     }
 
 
 def draw_attention(
-    mean: float,
-    strength: float,
-    attended: Int[np.ndarray, " annotator"],
-    by_habit: Int[np.ndarray, " annotator"],
+    mean: Float[np.ndarray, " chain"],
+    strength: Float[np.ndarray, " chain"],
+    attended: Int[np.ndarray, "chain annotator"],
+    by_habit: Int[np.ndarray, "chain annotator"],
     random: Moves,
-) -> tuple[float, float]:
+) -> tuple[Float[np.ndarray, " chain"], Float[np.ndarray, " chain"]]:
     r"""Draw mean and strength of attention given how many tables of each annotator are of attention and of habit."""
 
-    def log_density(logit: float, log_strength: float) -> float:
-        mean, strength = expit(logit), exp(log_strength)
-        shape = max(strength * mean, 1e-300), max(strength * (1 - mean), 1e-300)
-        of_tables = betaln(shape[0] + attended, shape[1] + by_habit).sum() - len(attended) * betaln(*shape)
+    def log_density(logit: np.ndarray, log_strength: np.ndarray) -> np.ndarray:
+        mean, strength = expit(logit), np.exp(log_strength)
+        a, b = np.maximum(strength * mean, 1e-300), np.maximum(strength * (1 - mean), 1e-300)
+        of_tables = betaln(a[..., None] + attended, b[..., None] + by_habit).sum(-1) - attended.shape[1] * betaln(a, b)
         prior = ATTENTION_SHAPE * log_strength - ATTENTION_RATE * strength
-        return float(of_tables + prior + log_expit(logit) + log_expit(-logit))
+        return of_tables + prior + log_expit(logit) + log_expit(-logit)
 
-    of_mean, of_strength = float(np.log(mean) - np.log1p(-mean)), float(np.log(strength))
-    of_mean = random.slice("logit mean_attention", of_mean, 3.0, lambda x: log_density(x, of_strength))
-    of_strength = random.slice("log attention_strength", of_strength, 3.0, lambda x: log_density(of_mean, x))
-    return float(np.clip(expit(of_mean), 1e-12, 1 - 1e-12)), float(np.exp(of_strength))
+    of_mean, of_strength = np.log(mean) - np.log1p(-mean), np.log(strength)
+    of_mean = random.slices("logit mean_attention", of_mean, 3.0, lambda x: log_density(x, of_strength))
+    of_strength = random.slices("log attention_strength", of_strength, 3.0, lambda x: log_density(of_mean, x))
+    return np.clip(expit(of_mean), 1e-12, 1 - 1e-12), np.exp(of_strength)
 
 
 def of_concentration(
     counts: Int[np.ndarray, " cell"],
     centre: Float[np.ndarray, " cell"],
+    chain: Int[np.ndarray, " cell"],
     of_class: Int[np.ndarray, " cell"],
-    total: Int[np.ndarray, "annotator class"],
-    log_size: Float[np.ndarray, " class"],
-) -> Float[np.ndarray, " class"]:
+    total: Int[np.ndarray, "chain annotator class"],
+    log_size: Float[np.ndarray, "point chain class"],
+) -> Float[np.ndarray, "point chain class"]:
     r"""Log density of each :math:`\log \kappa_k` given all counts, up to a constant.
 
-    Cells without labels tell nothing, and are left out; ``of_class`` is the true class of each of the others.
+    Cells without labels tell nothing, and are left out; the others are of a ``chain`` and of a true class.
     """
-    size = np.exp(log_size)
-    shape = size[of_class] * centre
-    of_cells = np.bincount(of_class, gammaln(shape + counts) - gammaln(shape), minlength=len(size))
-    of_rows = gammaln(size) - gammaln(size + total)
-    return of_cells + of_rows.sum(0) + SHAPE * log_size - RATE * size
+    size, row = np.exp(log_size), chain * log_size.shape[2] + of_class
+    shape = size.reshape(len(size), -1)[:, row] * centre
+    cell = row + size[0].size * np.arange(len(size))[:, None]
+    of_cells = np.bincount(cell.ravel(), (gammaln(shape + counts) - gammaln(shape)).ravel(), size.size)
+    of_rows = total.shape[1] * gammaln(size) - gammaln(size[:, :, None] + total).sum(2)
+    return of_cells.reshape(size.shape) + of_rows + SHAPE * log_size - RATE * size
 
 
-def shift(values: dict[str, Any], by: Float[np.ndarray, "#annotator class"]) -> tuple[dict[str, Any], float]:
+def shift(
+    values: dict[str, Any], by: Float[np.ndarray, "point chain #annotator class"]
+) -> tuple[dict[str, Any], Float[np.ndarray, "point chain"]]:
     """Add to the log odds that each annotator names each class that she sees, and the mean to those of her attention.
 
     What else she names keeps its proportions. The mean attention moves by the mean of all. See ``TrueClass``.
     """
-    shares = np.append(values["attention"], values["mean_attention"])
-    shares = moved(shares, np.append(np.broadcast_to(by.mean(1), len(shares) - 1), by.mean()))
-    logs, of_rest, attention, mean = np.log(shares), np.log1p(-shares), shares[:-1], float(shares[-1])
-    confusion, strength = values["confusion"].copy(), values["attention_strength"]
-    k, named = confusion.shape[-1], diagonals(confusion)
-    right = moved(named, by)
-    confusion *= ((1 - right) / (1 - np.minimum(named, 1 - 1e-12)))[..., None]
-    named[:] = right
-    shape = values["concentration"][:, None] * ((1 - attention)[:, None] * values["habit"])[:, None]
-    diagonals(shape)[:] += values["concentration"] * attention[:, None]
+    shares = np.concatenate([values["attention"], values["mean_attention"][:, None]], 1)
+    of_each = np.broadcast_to(by.mean(-1), (*by.shape[:2], shares.shape[1] - 1))
+    shares = moved(shares, np.concatenate([of_each, by.mean((-2, -1))[..., None]], -1))
+    logs, of_rest, attention, mean = np.log(shares), np.log1p(-shares), shares[..., :-1], shares[..., -1]
+    strength, concentration, named = values["attention_strength"], values["concentration"], values["confusion"]
+    k, right = named.shape[-1], moved(diagonals(named), by)
+    confusion = named * ((1 - right) / (1 - np.minimum(diagonals(named), 1 - 1e-12)))[..., None]
+    diagonals(confusion)[:] = right
+    shape = concentration[:, None, :, None] * ((1 - attention)[..., None] * values["habit"])[..., None, :]
+    diagonals(shape)[:] += concentration[:, None] * attention[..., None]
     # Of a Dirichlet distribution over rows, in coordinates of the log odds and the proportions of the rest.
-    of_cells = ((shape - 1) * np.log(np.maximum(confusion, 1e-290)) - gammaln(shape)).sum()
+    of_cells = ((shape - 1) * np.log(np.maximum(confusion, 1e-290)) - gammaln(shape)).sum((-3, -2, -1))
     a, b = strength * mean, strength * (1 - mean)
-    of_attention = a * logs[:-1].sum() + b * of_rest[:-1].sum() - len(attention) * betaln(a, b)
-    of_right = (np.log(right) + (k - 1) * np.log1p(-right)).sum()
-    of_rows = of_cells + of_right + len(confusion) * gammaln(values["concentration"]).sum()
+    of_attention = a * logs[..., :-1].sum(-1) + b * of_rest[..., :-1].sum(-1) - attention.shape[-1] * betaln(a, b)
+    of_right = (np.log(right) + (k - 1) * np.log1p(-right)).sum((-2, -1))
+    of_rows = of_cells + of_right + attention.shape[-1] * gammaln(concentration).sum(-1)
     values = values | {"confusion": confusion, "attention": attention, "mean_attention": mean}
-    return values, float(of_rows + of_attention + logs[-1] + of_rest[-1])
+    return values, of_rows + of_attention + logs[..., -1] + of_rest[..., -1]
 
 
 def diagonals(matrices: Float[np.ndarray, "*row k k"]) -> Float[np.ndarray, "*row k"]:

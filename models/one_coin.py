@@ -15,7 +15,7 @@ from plausibly.data.case import LabelledCases
 from plausibly.families.model import Model
 from plausibly.families.true_class import OPTIONS, TrueClass
 from plausibly.inference.moves import Moves, half_normal
-from plausibly.models.dawid_skene import PAUN, SKENE, accuracies, draw_prevalence, even, sum_out_truth
+from plausibly.models.dawid_skene import PAUN, SKENE, accuracies, diagonals, draw_prevalence, even, sum_out_truth
 
 LOCATION, SCALE = 1.0, 1.5  # of the mean log odds of being right
 SPREAD = 1.0  # scale of the standard deviation of annotators' log odds
@@ -80,17 +80,16 @@ def one_coin(labels: LabelledCases) -> None:
     sum_out_truth(labels, of_case, confusion, looks)
 
 
-def start(counts: Int[np.ndarray, "annotator class named"], random: Moves) -> dict[str, Any]:
+def start(counts: Int[np.ndarray, "chain annotator class named"], random: Moves) -> dict[str, Any]:
     """Start near what the majority vote says of the annotators together."""
-    right = np.trace(counts, axis1=1, axis2=2)
-    k = counts.shape[-1]
-    share = (right.sum() + 2) / (counts.sum() + 3)
-    mean = max(float(np.log(share / (1 - share))), 0.1 - np.log(k - 1))
-    log_odds = mean + 0.1 * random.standard_normal(len(counts))
+    chains, n, k, _ = counts.shape
+    share = (diagonals(counts).sum((1, 2)) + 2) / (counts.sum((1, 2, 3)) + 3)
+    mean = np.maximum(np.log(share / (1 - share)), 0.1 - np.log(k - 1))
+    log_odds = mean[:, None] + 0.1 * random.standard_normal((chains, n))
     return {
         "mean_log_odds": mean,
-        "spread": random.uniform(0.3, 1.0),
-        "share_unlike": random.uniform(0.05, 0.2),
+        "spread": random.uniform(0.3, 1.0, chains),
+        "share_unlike": random.uniform(0.05, 0.2, chains),
         "log_odds": log_odds,
         "accuracy": expit(log_odds),
     }
@@ -98,8 +97,8 @@ def start(counts: Int[np.ndarray, "annotator class named"], random: Moves) -> di
 
 def move(
     values: dict[str, Any],
-    counts: Int[np.ndarray, "annotator class named"],
-    truth: Int[np.ndarray, " class"],
+    counts: Int[np.ndarray, "chain annotator class named"],
+    truth: Int[np.ndarray, "chain class"],
     random: Moves,
 ) -> dict[str, Any]:
     """Draw everything shared, given the true classes.
@@ -108,7 +107,7 @@ def move(
     odds of those who are like each other; then mean and spread again with their standardised deviations held, which
     suits annotators of few labels (Yu & Meng 2011, To center or not to center).
     """
-    labels = np.trace(counts, axis1=1, axis2=2), counts.sum((1, 2))
+    labels = diagonals(counts).sum(-1), counts.sum((2, 3))
     lowest = float(-np.log(counts.shape[-1] - 1))
     mean, spread, x = values["mean_log_odds"], values["spread"], np.array(values["log_odds"], float)
     share = (labels[0] + 1) / (labels[1] + 2)
@@ -116,36 +115,38 @@ def move(
     prior = partial(of_log_odds, mean=mean, spread=spread, unlike=values["share_unlike"])
     x = random.slices("log_odds", x, width, lambda x: of_labels(x, *labels) + np.logaddexp(*prior(x)))
     unlike = random.whether("unlike", expit(np.subtract(*prior(x)[::-1])))
-    share_unlike = random.betas("share_unlike", UNLIKE + unlike.sum(), LIKE + (~unlike).sum())
+    n = (~unlike).sum(1)
+    share_unlike = random.betas("share_unlike", UNLIKE + unlike.sum(1), LIKE + n)
 
-    like, of_like = x[~unlike], (labels[0][~unlike], labels[1][~unlike])
-    precision = SCALE**-2 + len(like) / spread**2
-    centre = (LOCATION / SCALE**2 + like.sum() / spread**2) / precision
-    mean = float(random.between("mean_log_odds", lowest, np.inf, centre, precision**-0.5))
-    wide, squares = 5 / np.sqrt(len(like) + 1) + 0.5, ((like - mean) ** 2).sum()
-    log_spread = random.slice(
+    precision = SCALE**-2 + n / spread**2
+    centre = (LOCATION / SCALE**2 + np.where(unlike, 0, x).sum(1) / spread**2) / precision
+    mean = random.between("mean_log_odds", lowest, np.inf, centre, precision**-0.5)
+    distance = np.where(unlike, 0, x - mean[:, None])
+    wide, squares = 5 / np.sqrt(n + 1) + 0.5, (distance**2).sum(1)
+    log_spread = random.slices(
         "log spread",
         np.log(spread),
         wide,
-        lambda log: half_normal(log, SPREAD) - len(like) * log - squares / (2 * np.exp(2 * log)),
+        lambda log: half_normal(log, SPREAD) - n * log - squares / (2 * np.exp(2 * log)),
     )
 
-    deviation = (like - mean) / np.exp(log_spread)
+    deviation = distance / np.exp(log_spread)[:, None]
 
-    def to(mean: float, log_spread: float) -> dict[str, Any]:
-        moved = x.copy()
-        moved[~unlike] = mean + np.exp(log_spread) * deviation
-        return {"mean_log_odds": mean, "spread": np.exp(log_spread), "log_odds": moved}
+    def at(mean: np.ndarray, log_spread: np.ndarray) -> np.ndarray:
+        return np.where(unlike, x, mean[..., None] + np.exp(log_spread)[..., None] * deviation)
 
-    def log_density(mean: float, log_spread: float) -> float:
+    def to(mean: np.ndarray, log_spread: np.ndarray) -> dict[str, Any]:
+        return {"mean_log_odds": mean, "spread": np.exp(log_spread), "log_odds": at(mean, log_spread)}
+
+    def log_density(mean: np.ndarray, log_spread: np.ndarray) -> np.ndarray:
         of_shared = of_mean(mean, lowest) + half_normal(log_spread, SPREAD)
-        return of_shared + of_labels(mean + np.exp(log_spread) * deviation, *of_like).sum()
+        return of_shared + of_labels(at(mean, log_spread), *labels).sum(-1)
 
     given = log_spread
-    mean = random.slice(
+    mean = random.slices(
         "mean, deviations held", mean, wide, lambda at: log_density(at, given), lambda at: to(at, given)
     )
-    log_spread = random.slice(
+    log_spread = random.slices(
         "spread, deviations held", given, wide, lambda at: log_density(mean, at), lambda at: to(mean, at)
     )
     moved = to(mean, log_spread)
@@ -154,30 +155,37 @@ def move(
 
 
 def of_log_odds(
-    x: Float[np.ndarray, " annotator"], *, mean: float, spread: float, unlike: float
-) -> tuple[Float[np.ndarray, " annotator"], Float[np.ndarray, " annotator"]]:
+    x: Float[np.ndarray, "*point chain annotator"],
+    *,
+    mean: Float[np.ndarray, "*point chain"],
+    spread: Float[np.ndarray, " chain"],
+    unlike: Float[np.ndarray, " chain"],
+) -> tuple[Float[np.ndarray, "*point chain annotator"], Float[np.ndarray, "*point chain annotator"]]:
     """Log prior density of log odds of annotators who are like the others, and of those who are not.
 
     Examples
     --------
-    >>> like, unlike = of_log_odds(np.zeros(1), mean=0.0, spread=1.0, unlike=0.5)
+    >>> like, unlike = of_log_odds(np.zeros((1, 1)), mean=np.zeros(1), spread=np.ones(1), unlike=np.array([0.5]))
     >>> (np.exp(like) * 2).round(3).tolist(), (np.exp(unlike) * 2).round(3).tolist()
-    ([0.399], [0.25])
+    ([[0.399]], [[0.25]])
     """
+    mean, spread, unlike = mean[..., None], spread[..., None], unlike[..., None]
     normal = -(((x - mean) / spread) ** 2) / 2 - np.log(spread) - np.log(2 * np.pi) / 2
     return np.log1p(-unlike) + normal, np.log(unlike) - np.logaddexp(0, x) - np.logaddexp(0, -x)
 
 
 def of_labels(
-    x: Float[np.ndarray, " annotator"], right: Int[np.ndarray, " annotator"], total: Int[np.ndarray, " annotator"]
-) -> Float[np.ndarray, " annotator"]:
+    x: Float[np.ndarray, "*point chain annotator"],
+    right: Int[np.ndarray, "chain annotator"],
+    total: Int[np.ndarray, "chain annotator"],
+) -> Float[np.ndarray, "*point chain annotator"]:
     """Log probability that so many of all labels of each annotator are right, given log odds."""
     return right * x - total * np.logaddexp(0, x)
 
 
-def of_mean(mean: float, lowest: float) -> float:
+def of_mean(mean: Float[np.ndarray, "*point chain"], lowest: float) -> Float[np.ndarray, "*point chain"]:
     """Log prior density of the mean log odds, up to a constant."""
-    return -(((mean - LOCATION) / SCALE) ** 2) / 2 if mean > lowest else -np.inf
+    return np.where(mean > lowest, -(((mean - LOCATION) / SCALE) ** 2) / 2, -np.inf)
 
 
 def confusion(values: dict[str, Any]) -> Float[np.ndarray, "*draw annotator class named"]:
@@ -191,12 +199,14 @@ def move_attention(values: dict[str, Any], *given: Any) -> dict[str, Any]:
     return values | {"attention": values["accuracy"]}
 
 
-def shift(values: dict[str, Any], by: Float[np.ndarray, "#annotator class"]) -> tuple[dict[str, Any], float]:
+def shift(
+    values: dict[str, Any], by: Float[np.ndarray, "point chain #annotator class"]
+) -> tuple[dict[str, Any], Float[np.ndarray, "point chain"]]:
     """Add to the log odds that each annotator names what a case looks like, and to their mean; see ``TrueClass``."""
-    mean, x = values["mean_log_odds"] + by.mean(), np.asarray(values["log_odds"]) + by.mean(1)
+    mean, x = values["mean_log_odds"] + by.mean((-2, -1)), values["log_odds"] + by.mean(-1)
     prior = of_log_odds(x, mean=mean, spread=values["spread"], unlike=values["share_unlike"])
-    k = np.shape(values["prevalence"])[-1]
-    of_all = float(of_mean(float(mean), float(-np.log(k - 1))) + np.logaddexp(*prior).sum())
+    k = values["prevalence"].shape[-1]
+    of_all = of_mean(mean, float(-np.log(k - 1))) + np.logaddexp(*prior).sum(-1)
     return values | {"mean_log_odds": mean, "log_odds": x, "attention": expit(x)}, of_all
 
 

@@ -122,7 +122,7 @@ def by_true_class(data: Data, random: np.random.Generator, draws: int = TRUE_DRA
     declared = MODELS[name].family
     assert declared is not None
     sampler, labels = replace(declared, thinning=SWEEPS), labels.with_scores(log_scores)
-    chain = sampler_of(sampler, labels, draws=draws, warmup=WARMUP, seed=int(random.integers(2**31))).chain(0)
+    chain = sampler_of(sampler, labels, draws=draws, warmup=WARMUP, seed=int(random.integers(2**31))).run([0])[0]
     probability = class_probabilities(sampler, labels, {site: values[None] for site, values in chain.items()})[0][0]
     true = (probability.cumsum(axis=2) < random.random((draws, n, 1))).sum(axis=2).clip(max=k - 1)
     confusion = np.mean(sampler.confusion(chain), axis=1)  # of annotators alike

@@ -96,7 +96,7 @@ def calibrate(what: str, n: int, seed: int) -> Iterator[Result]:
             rated, truth = simulate(rng, numbers=numbers, together=together)
             if len(np.unique(rated.value)) > 2:
                 break
-        drawn = sampler_of(rated, draws=EACH * DRAWS, warmup=100, seed=seed).chain(number)
+        drawn = sampler_of(rated, draws=EACH * DRAWS, warmup=100, seed=seed).run([number])[0]
         drawn["severity difference"] = drawn["severity"][:, 1] - drawn["severity"][:, 0]
         for quantity, value in truth.items():
             draws = drawn[quantity][EACH - 1 :: EACH]
@@ -146,7 +146,7 @@ def cover(n: int, seed: int) -> Iterator[Result]:
     covered: dict[str, list[bool]] = {}
     for number in range(n):
         rated, truth = penalise(rng)
-        drawn = sampler_of(rated, draws=400, warmup=150, seed=seed).chain(number)
+        drawn = sampler_of(rated, draws=400, warmup=150, seed=seed).run([number])[0]
         for name, value in truth.items():
             low, high = np.quantile(drawn[name][:, 1] - drawn[name][:, 0], [0.03, 0.97])
             covered.setdefault(f"{name} difference", []).append(bool(low <= value <= high))

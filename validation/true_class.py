@@ -267,7 +267,7 @@ def one_data_set(condition: str, number: int, seed: int) -> dict[str, tuple[floa
     if grouped:
         labels = replace(labels, group=group_of_annotator(True), together=(False, True))
     warmup = WARMUP_BY_CASE if differing else WARMUP
-    chain = sampler_of(sampler, labels, draws=DRAWS, warmup=warmup, seed=number).chain(0)
+    chain = sampler_of(sampler, labels, draws=DRAWS, warmup=warmup, seed=number).run([0])[0]
     shared = {site: draws[None] for site, draws in chain.items()}
     found = {}
     for site in QUANTITIES[name] + (("attention",) if differing and name == "one-coin" else ()):

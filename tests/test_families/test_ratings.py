@@ -92,7 +92,7 @@ def test_independent_errors_of_raters_are_not_held_for_shared_ones_and_shared_on
     for correlation, together in ((0.0, False), (0.6, True)):
         data, _ = jury(1, people=5, correlation=correlation)
         rated = RatedCases.of(data, "inferred", {})
-        drawn = sampler_of(rated, draws=30, warmup=60, seed=0).chain(0)
+        drawn = sampler_of(rated, draws=30, warmup=60, seed=0).run([0])[0]
         mean = drawn.pop("latent_mean")[None]
         found = err_together(agreements(rated, {name: of[None] for name, of in drawn.items()}, mean, 0))
         assert (found is not None) == together
@@ -107,7 +107,7 @@ def test_spreads_and_skewed_ratings_are_not_held_for_shared_errors():
     rows = {"case": [f"c{at:03}" for at in case], "annotator": [f"r{at}" for at in who]}
     data = pb.Annotations.from_scores(pd.DataFrame(rows | {"score": 1 + np.digitize(z.ravel(), [-1, -0.4, 0.3, 1])}))
     rated = RatedCases.of(data, "inferred", {})
-    drawn = {name: of[None] for name, of in sampler_of(rated, draws=30, warmup=60, seed=0).chain(0).items()}
+    drawn = {name: of[None] for name, of in sampler_of(rated, draws=30, warmup=60, seed=0).run([0])[0].items()}
     mean = drawn.pop("latent_mean")
     assert err_together(agreements(rated, drawn, mean, 0)) is None
 

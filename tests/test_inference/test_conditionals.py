@@ -53,8 +53,8 @@ class Checked(Moves):
     ``volume(what, values)`` that of what a move along a line changes beside its coordinate.
     """
 
-    def begin(self, joint: Callable, volume: Callable = lambda what, values: 0.0, error: float = 1e-5) -> "Checked":
-        self.joint, self.volume, self.error = joint, volume, error
+    def begin(self, joint: Callable, volume: Any = lambda *_: 0.0, error: float = 1e-5, chains: Any = False) -> Any:
+        self.joint, self.volume, self.error, self.chains = joint, volume, error, chains
         self.values, self.own, self.active, self.compared = {}, set(), False, Counter()
         self.near = np.random.default_rng(1)
         return self
@@ -89,13 +89,16 @@ class Checked(Moves):
         if line and not np.isfinite(before).all():  # the line ends before
             return
         lanes = list(np.ndindex(before.shape))
-        drawn = self._log(what, natural(new if new.ndim else new.item()), line)
+        drawn: dict[Any, float] = {}
         for lane in lanes if len(lanes) < 9 else [lanes[i] for i in self.near.integers(len(lanes), size=8)]:
             point = new.copy()
             point[lane] = old[lane]
-            found = drawn - self._log(what, natural(point if point.ndim else point.item()), line)
+            chain = lane[:1] if self.chains else ...  # to which a point belongs
+            if chain not in drawn:
+                drawn[chain] = self._log(what, natural(new if new.ndim else new.item()), line, chain)
+            found = drawn[chain] - self._log(what, natural(point if point.ndim else point.item()), line, chain)
             declared = float(after[lane] - before[lane])
-            if np.min(self.values.get("confusion", 1)) < SMALLEST:  # which samplers do not tell from it
+            if np.min(self.values.get("confusion", np.ones(2))[chain]) < SMALLEST:  # which samplers do not tell from it
                 continue
             if not np.isfinite(declared):  # outside of bounds, or at them
                 assert not abs(found) < FAR, f"{what}: {declared}, but the program has {found}"
@@ -103,8 +106,9 @@ class Checked(Moves):
             assert abs(declared - found) < self.error * (1 + abs(found) + abs(declared)), f"{what}: {declared}, {found}"
             self.compared[what] += abs(found) > 1e-3
 
-    def _log(self, what: str, sites: Values, line: bool) -> float:
-        values = dict(self.values) | dict(sites)
+    def _log(self, what: str, sites: Values, line: bool, chain: Any) -> float:
+        values = {name: np.asarray(value)[chain] for name, value in (self.values | dict(sites)).items()}
+        sites = {name: values[name] for name in sites}
         volume = self.volume(what, values)
         if not line and what.startswith("log "):
             volume = np.log(next(iter(sites.values()))).sum()
@@ -244,8 +248,8 @@ def test_moves_given_true_classes(name):
         labels = replace(labels, annotator=0 * labels.annotator, n_annotators=1)
         sites, moves, more = ("common_confusion",), {"common_confusion": ("program",)}, lambda _: {}
     terms = given_truth(model.program, labels, ("prevalence", *sites), more)
-    random = Checked.of(5).begin(joint_of(terms, moves), volume)
-    compare(random, _sweeps(model.family, labels, random), [*moves, "prevalence", "truth"])
+    random = Checked.of(5).begin(joint_of(terms, moves), volume, chains=True)
+    compare(random, _sweeps(model.family, labels, random, 2), [*moves, "prevalence", "truth"])
 
 
 # Where cases differ in difficulty
@@ -364,9 +368,9 @@ def test_moves_where_cases_differ_in_difficulty(name, how):
     else:
         moves |= {"looks": ("program",)}
     random = Checked.of(6).begin(
-        joint_of(with_looks(model.program, labels, sites, more), moves), volume_of_looks, error=1e-3
+        joint_of(with_looks(model.program, labels, sites, more), moves), volume_of_looks, error=1e-3, chains=True
     )
-    sweeps = _sweeps(model.family.where("by-case"), labels, random, warmup=4)
+    sweeps = _sweeps(model.family.where("by-case"), labels, random, 2, warmup=4)
     compare(random, sweeps, [what for what, seen in moves.items() if seen], 24)
 
 

@@ -18,7 +18,7 @@ from plausibly.base.arviz import to_groups
 from plausibly.base.errors import FileError
 from plausibly.data.annotations import Slots
 from plausibly.data.case import LabelledCases
-from plausibly.families.true_class import class_probabilities
+from plausibly.families.true_class import _sampler, class_probabilities
 from plausibly.families.true_class._leave_out import _predict
 from plausibly.inference.chains import Sampler
 from plausibly.models import MODELS
@@ -207,10 +207,11 @@ def test_annotators_of_a_shard_are_those_of_all_cases(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("after", [1, 4])
-def test_finished_chains_and_shards_survive_an_interruption(monkeypatch, tmp_path, after):
+@pytest.mark.parametrize(("after", "abreast", "again"), [(1, 9999, [[0, 1, 2]]), (1, 0, [[1], [2]]), (4, 9999, [])])
+def test_finished_chains_and_shards_survive_an_interruption(monkeypatch, tmp_path, after, abreast, again):
     """Three chains and two shards; the process stops before it writes one more than ``after`` of these five."""
     annotations, _ = crowd(n=12)
+    monkeypatch.setattr(_sampler, "ABREAST", abreast)
     expected = pb.aggregate(annotations, "one-coin", **SHARDED)
     written, sampled = [], []
 
@@ -228,10 +229,10 @@ def test_finished_chains_and_shards_survive_an_interruption(monkeypatch, tmp_pat
             patch.setattr(Store, method, until_stopped(getattr(Store, method)))
         with pytest.raises(KeyboardInterrupt):
             pb.aggregate(annotations, "one-coin", out=tmp_path / "p.zarr", shard=6, **SHARDED)
-    real = Sampler.chain
-    monkeypatch.setattr(Sampler, "chain", lambda own, number, *args: sampled.append(number) or real(own, number, *args))
+    real = Sampler.run
+    monkeypatch.setattr(Sampler, "run", lambda own, group, *args: sampled.append(group) or real(own, group, *args))
     same(pb.aggregate(annotations, "one-coin", out=tmp_path / "p.zarr", shard=6, **SHARDED), expected)
-    assert sampled == list(range(min(after, 3), 3))
+    assert sampled == again
 
 
 def test_a_damaged_chain_is_found(tmp_path):

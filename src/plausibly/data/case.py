@@ -409,17 +409,19 @@ class LabelledCases:
         kind = float if self.looks is None else np.float32  # many looks: half the time
         return [csr_array((np.ones(len(pair[at]), kind), (self.case[at], pair[at])), shape=shape) for at in own]
 
-    def count(self, truth: Int[np.ndarray, " case"]) -> Int[np.ndarray, "annotator class named"]:
+    def count(self, truth: Int[np.ndarray, "*chain case"]) -> Int[np.ndarray, "*chain annotator class named"]:
         """Count how often each annotator names each class, for each true class."""
-        return self.count_seen(truth[self.case])
+        return self.count_seen(truth[..., self.case])
 
-    def count_seen(self, seen: Int[np.ndarray, " label"]) -> Int[np.ndarray, "annotator class named"]:
+    def count_seen(self, seen: Int[np.ndarray, "*chain label"]) -> Int[np.ndarray, "*chain annotator class named"]:
         """Count how often each annotator names each class, for each class that she saw when she gave a label."""
         k = self.n_classes
         cell = (self.annotator.astype(np.int64) * k + seen) * k + self.label
-        return np.bincount(cell, minlength=self.n_annotators * k * k).reshape(self.n_annotators, k, k)
+        return counted(cell, self.n_annotators * k * k).reshape(*seen.shape[:-1], self.n_annotators, k, k)
 
-    def log_labels(self, confusion: Float[np.ndarray, "annotator class named"]) -> list[Float[np.ndarray, "look case"]]:
+    def log_labels(
+        self, confusion: Float[np.ndarray, "*chain annotator class named"]
+    ) -> list[Float[np.ndarray, "*chain look case"]]:
         """Compute the log probability of the labels of each case, by group, for each look, or each class without looks.
 
         ``confusion`` is the probability that an annotator names a class, given the one that she sees.
@@ -427,8 +429,10 @@ class LabelledCases:
         seen = confusion if self.looks is None else self.looks.seen(confusion)
         with np.errstate(divide="ignore"):
             logs = np.maximum(np.log(seen), _SMALLEST_LOG)
-        by_pair = logs.transpose(0, 2, 1).reshape(-1, seen.shape[1])
-        return [np.ascontiguousarray((table @ by_pair.astype(table.dtype)).T) for table in self._tables]
+        *chains, n_annotators, n_looks, k = logs.shape
+        by_pair = np.moveaxis(logs, (-3, -1), (0, 1)).reshape(n_annotators * k, -1)
+        found = [np.ascontiguousarray((table @ by_pair.astype(table.dtype)).T) for table in self._tables]
+        return [of.reshape(*chains, n_looks, self.n_cases) for of in found]
 
     def log_joint(
         self,
@@ -461,6 +465,13 @@ class LabelledCases:
         return total
 
 
+def counted(numbers: Int[np.ndarray, "*row n"], size: int) -> Int[np.ndarray, "*row size"]:
+    """Count how often each number below a size is in each row."""
+    rows = numbers.reshape(-1, numbers.shape[-1])
+    cell = rows + size * np.arange(len(rows))[:, None]
+    return np.bincount(cell.ravel(), minlength=size * len(rows)).reshape(*numbers.shape[:-1], size)
+
+
 def log_mixed(
     logs: Float[np.ndarray, "look row"], given_class: Float[np.ndarray, "look class"]
 ) -> Float[np.ndarray, "class row"]:
@@ -475,20 +486,23 @@ def log_mixed(
 
 
 def mixed(
-    probability: Float[np.ndarray, "look row"],
-    largest: Float[np.ndarray, " row"],
-    given_class: Float[np.ndarray, "look class"],
-) -> Float[np.ndarray, "class row"]:
+    probability: Float[np.ndarray, "*chain look row"],
+    largest: Float[np.ndarray, "*chain row"],
+    given_class: Float[np.ndarray, "*chain look class"],
+) -> Float[np.ndarray, "*chain class row"]:
     """Compute what :func:`log_mixed` does, from what :func:`relative` returns."""
     with np.errstate(divide="ignore"):
-        return np.maximum(np.log(given_class.T @ probability), _SMALLEST_LOG) + largest
+        of_class = np.log(given_class.swapaxes(-1, -2) @ probability)
+    return np.maximum(of_class, _SMALLEST_LOG) + largest[..., None, :]
 
 
-def relative(logs: Float[np.ndarray, "look row"]) -> tuple[Float[np.ndarray, "look row"], Float[np.ndarray, " row"]]:
+def relative(
+    logs: Float[np.ndarray, "*chain look row"],
+) -> tuple[Float[np.ndarray, "*chain look row"], Float[np.ndarray, "*chain row"]]:
     """Compute probabilities relative to the largest of each row, those below exp(-80) as zero, and its logarithm.
 
     Arithmetic with numbers too small for full precision is ten times slower.
     """
-    largest = logs.max(0)
-    below = logs - largest
+    largest = logs.max(-2)
+    below = logs - largest[..., None, :]
     return np.exp(np.where(below < -80, -np.inf, below)), largest

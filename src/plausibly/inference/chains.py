@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -21,70 +22,101 @@ _MANY = 5_000  # sweeps, about ten seconds: then chains are shared out over proc
 class Sampler:
     """A Gibbs sampler, and how long its chains are.
 
-    ``sweeps(random)`` yields the state of a chain after each sweep, without end; it makes all of its moves by
-    ``random``, so that a test can compare these with the program. ``kept(state, number)`` returns arrays of a draw by
-    site; a site need not be in every draw.
+    ``sweeps(random, chains)`` yields the states of so many chains after each sweep, without end; it makes all of their
+    moves by ``random``, so that a test can compare these with the program. ``kept(state, number)`` returns arrays
+    (chain, …) of a draw by site; a site need not be in every draw.
     """
 
-    sweeps: Callable[[Moves], Iterator[Any]]
+    sweeps: Callable[[Moves, int], Iterator[Any]]
     kept: Callable[[Any, int], Mapping[str, Any]]
     draws: int
     warmup: int  #: sweeps
     seed: int
     thinning: int = 1  #: sweeps for each draw
+    #: whether all chains advance together, by common random numbers; if not, each has its own and may run anywhere
+    abreast: bool = False
 
-    def chain(self, number: int, advance: Callable[[int], Any] = lambda steps: None) -> Chain:
-        """Draws (draw, …) by site of one chain, which has random numbers of its own.
+    @classmethod
+    def of_single_chains(
+        cls, sweeps: Callable[[Moves], Iterator[Any]], kept: Callable[[Any, int], Mapping[str, Any]], **settings: int
+    ) -> "Sampler":
+        """Make a sampler from sweeps of one chain, and arrays of a draw that have no axis of chains."""
+        return cls(partial(_sweeps_of_one, sweeps), partial(_kept_of_one, kept), **settings)
+
+    def run(self, numbers: Sequence[int], advance: Callable[[int], Any] = lambda steps: None) -> list[Chain]:
+        """Draws (draw, …) by site of chains that advance together.
 
         ``advance`` is told of every draw and every warm-up sweep.
         """
-        states = self.sweeps(Moves.of(self.seed, number))
+        states = self.sweeps(Moves.of(self.seed, *numbers), len(numbers))
         for _ in islice(states, self.warmup):
-            advance(1)
+            advance(len(numbers))
         found: dict[str, list] = {}
         for draw in range(self.draws):
             *_, state = islice(states, self.thinning)
             for name, value in self.kept(state, draw).items():
                 found.setdefault(name, []).append(value)
-            advance(1)
-        return {name: np.stack(values) for name, values in found.items()}
+            advance(len(numbers))
+        sites = {name: np.stack(values, 1) for name, values in found.items()}
+        return [{name: values[at] for name, values in sites.items()} for at in range(len(numbers))]
 
     def sample(
         self, chains: int, progress: Progress, *, doing: str, scheduler: Any = None, **kept: Any
     ) -> dict[str, Float[np.ndarray, "chain draw *shape"]]:
         """Draws by site of all chains, see :func:`sample_chains` for those that are ``kept``.
 
-        Chains of many sweeps are shared out over processes, of which this is one, or over a cluster.
+        Chains of many sweeps that do not advance together are shared out over processes, of which this is one, or over
+        a cluster. Those that do are sampled together even if only some of them are missing.
         """
-        return sample_chains(lambda numbers: self._chains(numbers, progress, doing, scheduler), chains, **kept)
+        groups = [list(range(chains))] if self.abreast else [[number] for number in range(chains)]
 
-    def _chains(
-        self, numbers: Sequence[int], progress: Progress, doing: str, scheduler: Any
-    ) -> Iterator[tuple[int, Chain]]:
-        steps = self.draws + self.warmup
-        advance = progress.task(doing, len(numbers) * steps, "draws and warm-up sweeps")
+        def sample(missing: Sequence[int]) -> Iterator[tuple[int, Chain]]:
+            of_missing = [group for group in groups if not set(missing).isdisjoint(group)]
+            for group, found in self._groups(of_missing, progress, doing, scheduler):
+                yield from zip(group, found, strict=True)
+
+        return sample_chains(sample, chains, **kept)
+
+    def _groups(
+        self, groups: Sequence[list[int]], progress: Progress, doing: str, scheduler: Any
+    ) -> Iterator[tuple[list[int], list[Chain]]]:
+        steps = [len(group) * (self.draws + self.warmup) for group in groups]
+        advance = progress.task(doing, sum(steps), "draws and warm-up sweeps")
         if scheduler is not None:
-            for at, chain in map_on(scheduler, _one, numbers, self):
-                yield numbers[at], chain
-                advance(steps)
+            for at, found in map_on(scheduler, _one, groups, self):
+                yield groups[at], found
+                advance(steps[at])
             return
-        many = len(numbers) * (self.warmup + self.draws * self.thinning) > _MANY
-        own, *rest = [part.tolist() for part in np.array_split(numbers, n_processes(len(numbers)) if many else 1)]
+        many = len(groups) * (self.warmup + self.draws * self.thinning) > _MANY
+        own, *rest = [list(part) for part in _parts(groups, n_processes(len(groups)) if many else 1)]
         with in_processes(_all, [(self, part) for part in rest]) as others:
-            for number in own:
-                yield number, self.chain(number, advance)
+            for group in own:
+                yield group, self.run(group, advance)
             for part, found in zip(rest, others, strict=True):
-                for number, chain in zip(part, found.result() or _all(self, part), strict=True):
-                    yield number, chain
-                    advance(steps)
+                for group, chains in zip(part, found.result() or _all(self, part), strict=True):
+                    yield group, chains
+                    advance(steps[0])
 
 
-def _one(number: int, sampler: Sampler) -> Chain:
-    return sampler.chain(number)
+def _sweeps_of_one(sweeps: Callable[[Moves], Iterator[Any]], random: Moves, chains: int) -> Iterator[Any]:
+    assert chains == 1
+    return sweeps(random)
 
 
-def _all(sampler: Sampler, numbers: Sequence[int]) -> list[Chain]:
-    return [sampler.chain(number) for number in numbers]
+def _kept_of_one(kept: Callable[[Any, int], Mapping[str, Any]], state: Any, number: int) -> dict[str, Any]:
+    return {name: np.asarray(value)[None] for name, value in kept(state, number).items()}
+
+
+def _parts(groups: Sequence[list[int]], n: int) -> list[Sequence[list[int]]]:
+    return [[groups[at] for at in part] for part in np.array_split(np.arange(len(groups)), n)]
+
+
+def _one(numbers: list[int], sampler: Sampler) -> list[Chain]:
+    return sampler.run(numbers)
+
+
+def _all(sampler: Sampler, groups: Sequence[list[int]]) -> list[list[Chain]]:
+    return [sampler.run(group) for group in groups]
 
 
 def sample_chains(
@@ -101,6 +133,8 @@ def sample_chains(
     made: dict[int, Chain] = {} if keeper is None else keeper.kept_chains()
     missing = [number for number in range(chains) if number not in made]
     for number, chain in sample(missing) if missing else ():
+        if number in made:  # sampled again for others that advance with it
+            continue
         made[number] = chain
         if keeper is not None:
             keeper.keep_chain(number, chain, chains, dims or {})

@@ -14,10 +14,10 @@ def dirichlet(
     return gammas / gammas.sum(-1, keepdims=True)
 
 
-def categorical(weights: Float[np.ndarray, "class row"], random: np.random.Generator) -> Int[np.ndarray, " row"]:
+def categorical(weights: Float[np.ndarray, "class *row"], random: np.random.Generator) -> Int[np.ndarray, "*row"]:
     """Draw a class of each row, by sums class by class: NumPy's along this axis are several times slower."""
     totals = np.array(list(accumulate(weights)))
-    below = totals[:-1] <= random.random(weights.shape[1]) * totals[-1]
+    below = totals[:-1] <= random.random(weights.shape[1:]) * totals[-1]
     narrow = np.uint8 if len(weights) <= 256 else int  # sums of which take less time
     return below.view(np.uint8).sum(0, dtype=narrow).astype(int)
 

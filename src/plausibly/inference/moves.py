@@ -8,6 +8,7 @@ density that is declared. So a test that compares log densities with that of the
 Functions within moves are annotated without shapes, which would be made anew in every sweep, a tenth of its time.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,6 +18,8 @@ from scipy.special import gammaln, log_ndtr, ndtri_exp, xlogy
 
 from plausibly.inference.draws import categorical, customers, dirichlet
 
+AHEAD = 4  #: points of a slice that are looked at together, where a call takes longer than what it computes
+POINTS = 32  #: of a slice, of which four are rarely needed
 BROAD = 3.0  #: width of slices of logarithms, which may be vague
 Numbers = Float[np.ndarray, "*shape"] | float
 To = Callable[[Any], Mapping[str, Any]]  #: the sites that a value stands for
@@ -35,6 +38,9 @@ class Moves(np.random.Generator):
     >>> random.betas("share", 2.0, np.array([1.0, 3.0])).shape
     (2,)
     """
+
+    _steps = np.empty((1 + POINTS, 0))
+    _drops = np.empty(0)
 
     @classmethod
     def of(cls, *seed: int) -> "Moves":
@@ -59,7 +65,7 @@ class Moves(np.random.Generator):
         self,
         what: str,
         shape: Float[np.ndarray, "*row k"] | Int[np.ndarray, "*row k"],
-        first: Float[np.ndarray, "k k"] | None = None,
+        first: Float[np.ndarray, "*chain k k"] | None = None,
         least: float = 1e-290,
     ) -> Float[np.ndarray, "*row k"]:
         """Draw from Dirichlet distributions.
@@ -68,17 +74,18 @@ class Moves(np.random.Generator):
         """
         drawn = dirichlet(shape, self, least)
         if first is not None:
-            drawn = np.where((np.diagonal(drawn) >= drawn.max(1))[:, None], drawn, first)
+            largest = np.diagonal(drawn, axis1=-2, axis2=-1) >= drawn.max(-1)
+            drawn = np.where(largest[..., None], drawn, first)
 
         def log_density(x: np.ndarray) -> np.ndarray:
             return xlogy(np.subtract(shape, 1), np.where(np.asarray(shape) > 0, x, 1)).sum(-1)
 
         return self.declared(what, drawn, log_density)
 
-    def betas(self, what: str, first: Numbers, second: Numbers, before: float = 0.0, bound: float = 0.0) -> Any:
+    def betas(self, what: str, first: Numbers, second: Numbers, before: Numbers = 0.0, bound: float = 0.0) -> Any:
         """Draw from beta distributions, 1 - 1e-12 at most; below the bound it is refused, and that ``before`` stays."""
         drawn = np.minimum(self.beta(first, second), 1 - 1e-12)
-        drawn = drawn if np.ndim(drawn) or drawn >= bound else before
+        drawn = np.where(drawn >= bound, drawn, before)
         return self.declared(what, drawn, lambda x: xlogy(first - 1.0, x) + xlogy(second - 1.0, 1 - np.asarray(x)))
 
     def gammas(self, what: str, shape: Numbers, rate: Numbers, to: To | None = None) -> Any:
@@ -102,7 +109,7 @@ class Moves(np.random.Generator):
         z = np.clip(z, low, high)
         return self.declared(what, mean + sd * np.where(flip, -z, z), lambda x: -(((x - mean) / sd) ** 2) / 2)
 
-    def classes(self, what: str, weights: Float[np.ndarray, "class row"]) -> Int[np.ndarray, " row"]:
+    def classes(self, what: str, weights: Float[np.ndarray, "class *row"]) -> Int[np.ndarray, "*row"]:
         """Draw a class of each row."""
         drawn = categorical(weights, self)
 
@@ -112,9 +119,9 @@ class Moves(np.random.Generator):
 
         return self.declared(what, drawn, log_density)
 
-    def whether(self, what: str, probability: Float[np.ndarray, " row"]) -> Bool[np.ndarray, " row"]:
+    def whether(self, what: str, probability: Float[np.ndarray, "*row"]) -> Bool[np.ndarray, "*row"]:
         """Draw what is true with some probability."""
-        drawn = self.random(len(probability)) < probability
+        drawn = self.random(probability.shape) < probability
         return self.declared(what, drawn, lambda x: np.log(np.where(x, probability, 1 - probability)))
 
     def tables(
@@ -144,25 +151,44 @@ class Moves(np.random.Generator):
     def slices(
         self,
         what: str,
-        x: Float[np.ndarray, " lane"],
-        width: Float[np.ndarray, " lane"] | float,
-        log_density: Callable[[Float[np.ndarray, " lane"]], Float[np.ndarray, " lane"]],
-    ) -> Float[np.ndarray, " lane"]:
-        """Move variables that are independent of each other by slices.
+        x: Float[np.ndarray, "*lane"],
+        width: Float[np.ndarray, "*lane"] | float,
+        log_density: Callable[[np.ndarray], np.ndarray],
+        to: To | None = None,
+        ahead: int = AHEAD,
+    ) -> Float[np.ndarray, "*lane"]:
+        """Move variables that are independent of each other by slices, or points along lines through ``to(x)``.
 
         An interval placed at random shrinks until it is met, which is right for any width. Neal (2003), Slice sampling,
-        Annals of Statistics 31, section 4.2.
+        Annals of Statistics 31, section 4.2. Where it shrinks to if it is not met is known before, so the log density
+        is computed of so many points ``ahead`` in one call; a variable that none of all points suits stays.
         """
-        level = log_density(x) - self.standard_exponential(x.shape)
-        low = x - width * self.random(x.shape)
-        high = low + width
-        drawn, open_ = x.copy(), np.ones(x.shape, bool)
-        while open_.any():
-            drawn = np.where(open_, low + (high - low) * self.random(x.shape), drawn)
-            outside = open_ & ~(log_density(drawn) >= level) & (high - low >= 1e-10)
-            low, high = np.where(outside & (drawn < x), drawn, low), np.where(outside & (drawn >= x), drawn, high)
-            open_ = outside
-        return self.declared(what, drawn, log_density, None, x)
+        steps, drop = self._shrinking(x.shape)
+        points = x + width * steps
+        density = log_density(points[: 1 + ahead])
+        level, at = density[0] - drop, 1 + ahead
+        drawn, open_ = _first(points[1:], density[1:] >= level, x)
+        while open_.any() and at < len(points):
+            later, still = _first(points[at:], log_density(points[at : at + ahead]) >= level, x)
+            drawn, open_, at = np.where(open_, later, drawn), open_ & still, at + ahead
+        return self.declared(what, drawn, lambda x: log_density(x[None])[0], to, x)
+
+    def _shrinking(self, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """Return steps from the old value to the points of slices of width 1, the first 0, and drops of their levels.
+
+        They are drawn many at a time, as a call takes longer than a number.
+        """
+        size = math.prod(shape)
+        if len(self._drops) < size:
+            self._steps, self._drops = np.zeros((1 + POINTS, n := max(size, 2048))), self.standard_exponential(n)
+            low = -self.random(n)
+            high = low + 1
+            for step, u in zip(self._steps[1:], self.random((POINTS, n)), strict=True):
+                step[:] = low + (high - low) * u
+                low, high = np.where(step < 0, step, low), np.where(step < 0, high, step)
+        steps, drops = self._steps[:, :size], self._drops[:size]
+        self._steps, self._drops = self._steps[:, size:], self._drops[size:]
+        return steps.reshape(-1, *shape), drops.reshape(shape)
 
     def slice(
         self,
@@ -223,6 +249,13 @@ class Moves(np.random.Generator):
         return float(np.exp(log + by)), float(np.exp(by))
 
 
-def half_normal(log: float, scale: float) -> float:
+def half_normal(log: Numbers, scale: float) -> Numbers:
     """Log density of the logarithm of a half-normal variable, up to a constant."""
     return log - (np.exp(log) / scale) ** 2 / 2
+
+
+def _first(points: np.ndarray, met: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first point of each variable that is met, and which have none and stay."""
+    open_, lanes = ~met.any(0), points.reshape(len(points), -1)
+    first = lanes[met.argmax(0).ravel(), np.arange(x.size)].reshape(x.shape)
+    return np.where(open_, x, first) if open_.any() else first, open_

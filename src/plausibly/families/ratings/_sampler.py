@@ -62,7 +62,7 @@ def sweeps_per_draw(rated: RatedCases) -> int:
 def sampler_of(rated: RatedCases, *, draws: int, warmup: int, seed: int) -> Sampler:
     """Gibbs sampler of sites and of the means of cases."""
     sizes = {"draws": draws, "warmup": warmup, "seed": seed, "thinning": sweeps_per_draw(rated)}
-    return Sampler(partial(sweeps_of_ratings, rated), _kept, **sizes)
+    return Sampler.of_single_chains(partial(sweeps_of_ratings, rated), _kept, **sizes)
 
 
 def _kept(state: "_State", _: int) -> dict[str, np.ndarray]:

@@ -10,16 +10,15 @@ move.
 
 from collections.abc import Iterator, Sequence
 from itertools import count
-from math import exp, log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import expit, logit
 
-from plausibly.data.case import LabelledCases, Looks, mixed, relative
+from plausibly.data.case import LabelledCases, Looks, counted, mixed, relative
 from plausibly.families.true_class._coefficients import Coefficients
-from plausibly.inference.moves import Moves
+from plausibly.inference.moves import AHEAD, Moves
 
 if TYPE_CHECKING:
     from plausibly.families.true_class._family import TrueClass
@@ -27,35 +26,36 @@ if TYPE_CHECKING:
 _WIDTH = 0.3  # of the interval in which log odds move together
 _WIDTH_OF_UNCLEAR = 2.0  # of that of the log odds that cases are unclear
 _STEEPEST = 0.05  # share of wrong labels; with fewer, log odds move as with so many
+_FEW = 20_000  # labels of all chains; with more, points of a slice are looked at one by one
 _EXCHANGES = 10  # between two kinds of looks in a sweep
-_SMALLEST = 1e-290
+SMALLEST = 1e-290
 
-Weights = Float[np.ndarray, "group *class kind"]
+Weights = Float[np.ndarray, "chain group *class kind"]
 Relative = tuple[np.ndarray, np.ndarray]
 
 
 def sweeps_by_look(
-    sampler: "TrueClass", labels: LabelledCases, random: Moves, tuned: Sequence[int], warmup: int
+    sampler: "TrueClass", labels: LabelledCases, random: Moves, chains: int, tuned: Sequence[int], warmup: int
 ) -> Iterator[dict[str, Any]]:
-    """Sweeps of one chain, without end; after those in ``tuned``, coefficients are approximated again.
+    """Sweeps of chains, without end; after those in ``tuned``, coefficients are approximated again.
 
-    From the first of these to the end of the warm-up, the chain learns in what direction log odds move.
+    From the first of these to the end of the warm-up, each chain learns in what direction log odds move.
     """
     looks = labels.looks
     assert looks is not None
     k, alone = labels.n_classes, labels.n_groups == 1 and labels.log_scores is None
-    coefficients = None if labels.log_scores is None else Coefficients(labels, random)
-    truth = near_vote(labels, random)
-    seen, pair = truth[labels.case], labels.annotator * k + labels.label
+    coefficients = None if labels.log_scores is None else Coefficients(labels, random, chains)
+    truth = near_vote(labels, random, chains)
+    seen, pair = truth[:, labels.case], labels.annotator * k + labels.label
     values = sampler.start(labels.count_seen(seen), random)
     prior = looks.prior[None] if labels.n_groups == 1 else np.stack(list(map(looks.prior_by_class, labels.together)))
-    kinds = prior.copy()
+    kinds = np.repeat(prior[None], chains, 0)
     if labels.n_groups == 1:
-        kinds[0, :k] += np.bincount(truth, minlength=k)
+        kinds[:, 0, :k] += counted(truth, k)
     weights = kinds / kinds.sum(-1, keepdims=True)
     line, learning = _Line(labels, prior), range(tuned[0], max(warmup, tuned[0] + 1))
     for number in count():
-        values = sampler.move(values, labels.count_seen(seen), np.bincount(truth, minlength=k), random)
+        values = sampler.move(values, labels.count_seen(seen), counted(truth, k), random)
         prevalence = values["prevalence"] if coefficients is None else coefficients.shares
         direction, group = np.ones((1, k)), None
         if sampler.shift is None or number % 2:
@@ -69,25 +69,26 @@ def sweeps_by_look(
         if alone:
             weights = _exchanged(looks, weights, of_looks[0][0], random)
             joint = line.joint(weights, prevalence, of_looks)
-            prevalence = looks.expected(weights)[0]
+            prevalence = looks.expected(weights)[:, 0]
         if coefficients is not None:
             prevalence, joint = coefficients.move(joint, number in tuned)
             values["coefficients"] = coefficients.vector
-        values |= {"prevalence": prevalence if prevalence.ndim == 1 else prevalence.mean(0), "looks": weights}
+        values |= {"prevalence": prevalence if prevalence.ndim == 2 else prevalence.mean(1), "looks": weights}
         yield values
-        truth = random.classes("truth", np.exp(joint - joint.max(0)))
-        kinds, look = np.zeros_like(weights), np.empty(len(labels.label), int)
-        given_class = looks.given_class(weights).astype(np.float32)
-        for at, ((of_look, _), given) in enumerate(zip(of_looks, given_class, strict=True)):
-            of_case = random.classes(f"look, group {at}", of_look * np.take(given, truth, axis=1))
-            cell = looks.kind[of_case] if weights.ndim == 2 else truth * kinds.shape[-1] + looks.kind[of_case]
-            kinds[at] = np.bincount(cell, minlength=kinds[at].size).reshape(kinds[at].shape)
+        truth = random.classes("truth", np.moveaxis(np.exp(joint - joint.max(1, keepdims=True)), 1, 0))
+        kinds, look = np.zeros_like(weights), np.empty((chains, len(labels.label)), int)
+        given_class = line.given_class(weights)
+        for at, (of_look, _) in enumerate(of_looks):
+            given = np.stack([np.take(own[at], classes, 1) for own, classes in zip(given_class, truth, strict=True)])
+            of_case = random.classes(f"look, group {at}", np.moveaxis(of_look * given, 1, 0))
+            cell = looks.kind[of_case] if weights.ndim == 3 else truth * kinds.shape[-1] + looks.kind[of_case]
+            kinds[:, at] = counted(cell, kinds[0, at].size).reshape(kinds[:, at].shape)
             own = slice(None) if labels.n_groups == 1 else labels.group_of_label == at
-            look[own] = of_case[labels.case[own]]
-        named = sampler.confusion(values).transpose(1, 0, 2).reshape(k, -1)
-        seen = random.classes("seen", np.take(looks.shares.T, look, axis=1) * np.take(named, pair, axis=1))
+            look[:, own] = of_case[:, labels.case[own]]
+        named = np.moveaxis(sampler.confusion(values), 2, 0).reshape(k, chains, -1)
+        seen = random.classes("seen", np.take(looks.shares.T, look, axis=1) * np.take(named, pair, axis=2))
         if coefficients is not None and labels.n_groups == 1:
-            weights = _draw_with_predictions(looks, weights, kinds[0], np.bincount(truth, minlength=k), random)
+            weights = _draw_with_predictions(looks, weights[:, 0], kinds[:, 0], counted(truth, k), random)
         else:
             weights = np.where(prior > 0, random.rows("looks", prior + kinds), 0)
 
@@ -100,20 +101,20 @@ def moves_classes(sampler: "TrueClass") -> bool:
 class _Line:
     """Lines along which the log odds of annotators move, with true classes and looks summed out."""
 
-    def __init__(self, labels: LabelledCases, prior: Weights):
+    def __init__(self, labels: LabelledCases, prior: Float[np.ndarray, "group *class kind"]):
         assert labels.looks is not None
         self._labels, self._looks, self._k = labels, labels.looks, labels.n_classes
         self._alone = labels.n_groups == 1 and labels.log_scores is None
         self._shapes = prior[..., self._k :].sum(-1), prior[..., : self._k].sum(-1)
         self._right, self._unclear, self._seen = 0.0, 0.0, 0
 
-    def learn(self, confusion: Float[np.ndarray, "annotator class named"], weights: Weights) -> None:
+    def learn(self, confusion: Float[np.ndarray, "chain annotator class named"], weights: Weights) -> None:
         """Add to the means of how often annotators name what they see, and of how common unclear looks are."""
         self._right = self._right + np.diagonal(confusion, axis1=-2, axis2=-1)
-        self._unclear = self._unclear + weights[..., self._k :].sum(-1).reshape(len(weights), -1).mean(1)
+        self._unclear = self._unclear + weights[..., self._k :].sum(-1).reshape(*weights.shape[:2], -1).mean(2)
         self._seen += 1
 
-    def of_group(self, group: int) -> Float[np.ndarray, "annotator class"]:
+    def of_group(self, group: int) -> Float[np.ndarray, "chain annotator class"]:
         """Return by how much log odds rise with the log odds that cases look unclear to a group.
 
         As many labels then differ as before: of an unclear case, a label is of another class than the most probable
@@ -121,104 +122,153 @@ class _Line:
         """
         of_unclear = self._looks.means[self._k :].mean(0)
         q = float(of_unclear @ (1 - self._looks.shares.max(1)))
-        right, u = self._right / self._seen, float(self._unclear[group] / self._seen)
+        right, u = self._right / self._seen, (self._unclear[:, group] / self._seen)[:, None, None]
         steep = q * u * (1 - u) / (1 - q * u) / np.maximum(1 - right, _STEEPEST)
         return np.where(self._labels.group_of_annotator[:, None] == group, steep, 0)
 
     def moved(
         self,
         sampler: "TrueClass",
-        direction: Float[np.ndarray, "#annotator class"] | None,
+        direction: Float[np.ndarray, "*chain #annotator class"] | None,
         group: int | None,
         values: dict[str, Any],
         weights: Weights,
-        prevalence: Float[np.ndarray, "*case class"],
+        prevalence: Float[np.ndarray, "chain *case class"],
         random: Moves,
-    ) -> tuple[dict[str, Any], Weights, list[Relative], Float[np.ndarray, "class case"]]:
+    ) -> tuple[dict[str, Any], Weights, list[Relative], Float[np.ndarray, "chain class case"]]:
         """Move log odds in a direction, if there is one, and those that cases look unclear to a group, if any.
 
         Returns the values, how common looks are, the relative probabilities of labels by look and the logarithm of the
         largest for each group, and the joint log probabilities with true classes.
         """
-        found: dict[float, tuple[dict[str, Any], Weights, list[Relative], np.ndarray]] = {}
 
-        def at(by: float, values: dict[str, Any], weights: Weights) -> float:
+        def at(values: dict[str, Any], weights: np.ndarray) -> tuple[list[Relative], np.ndarray]:
             of_looks = [relative(logs) for logs in self._labels.log_labels(sampler.confusion(values))]
-            joint = self.joint(weights, prevalence, of_looks)
-            found[by] = values, weights, of_looks, joint
-            largest = joint.max(0)
-            return float((np.log(np.exp(joint - largest).sum(0)) + largest).sum())
-
-        def log_density(by: float) -> float:
-            assert sampler.shift is not None
-            of_weights, to = self._turned(weights, group, by) if group is not None else (0.0, weights)
-            moved, of_values = sampler.shift(values, by * direction)
-            return of_values + of_weights + at(by, moved, to) if np.isfinite(of_values) else -np.inf
+            return of_looks, self.joint(weights, prevalence, of_looks)
 
         if direction is None:
-            at(0.0, values, weights)
-            return found[0.0]
-        width = _WIDTH if group is None else _WIDTH_OF_UNCLEAR
-        by = random.slice("log odds", 0.0, width, log_density, lambda by: found[by][0] | {"looks": found[by][1]})
-        return found[by]
+            return values, weights, *at(values, weights)
+        shift, found = sampler.shift, []
+        assert shift is not None
 
-    def _turned(self, weights: Weights, group: int, by: float) -> tuple[Float[np.ndarray, ""], Weights]:
+        def log_density(by: np.ndarray) -> np.ndarray:
+            of_weights, to = self._turned(weights, group, by) if group is not None else (0.0, weights)
+            moved, of_values = shift(values, by[..., None, None] * direction)
+            of_looks, joint = at(moved, to)
+            changed = {name: value for name, value in moved.items() if value is not values.get(name)}
+            found.append((by, changed, {} if group is None else {"looks": to}, of_looks, joint))
+            largest = joint.max(-2)
+            total = (np.log(np.exp(joint - largest[..., None, :]).sum(-2)) + largest).sum(-1)
+            return np.where(np.isfinite(of_values), of_values + of_weights + total, -np.inf)
+
+        def sites(by: np.ndarray) -> dict[str, Any]:
+            _, changed, to, *_ = _of_chains(found, by)
+            return values | {"looks": weights} | changed | to
+
+        few = len(weights) * len(self._labels.label) <= _FEW
+        width = _WIDTH if group is None else _WIDTH_OF_UNCLEAR
+        by = random.slices("log odds", np.zeros(len(weights)), width, log_density, sites, AHEAD if few else 1)
+        _, changed, to, of_looks, joint = _of_chains(found, by)
+        return values | changed, to.get("looks", weights), of_looks, joint
+
+    def _turned(
+        self, weights: Weights, group: int, by: Float[np.ndarray, "point chain"]
+    ) -> tuple[Float[np.ndarray, "point chain"], Weights]:
         """Add to the log odds that cases look unclear to a group; return the log density, and how common looks are."""
-        before = np.clip(weights[group][..., self._k :].sum(-1), 1e-12, 1 - 1e-12)
+        k, by = self._k, by.reshape(*by.shape, *[1] * (weights.ndim - 3))
+        before = np.clip(weights[:, group, ..., k:].sum(-1), 1e-12, 1 - 1e-12)
         to = np.clip(expit(logit(before) + by), 1e-12, 1 - 1e-12)
-        weights = weights.copy()
-        weights[group][..., : self._k] *= ((1 - to) / (1 - before))[..., None]
-        weights[group][..., self._k :] *= (to / before)[..., None]
-        return (self._shapes[0][group] * np.log(to) + self._shapes[1][group] * np.log1p(-to)).sum(), weights
+        turned = np.repeat(weights[None], len(by), 0)
+        turned[:, :, group, ..., :k] *= ((1 - to) / (1 - before))[..., None]
+        turned[:, :, group, ..., k:] *= (to / before)[..., None]
+        of_weights = self._shapes[0][group] * np.log(to) + self._shapes[1][group] * np.log1p(-to)
+        return of_weights.reshape(*by.shape[:2], -1).sum(-1), turned
+
+    def given_class(self, weights: Float[np.ndarray, "*point_and_group kind"]) -> np.ndarray:
+        """Probability of each look given the true class, (…, group, look, class)."""
+        own = 2 if self._labels.n_groups == 1 else 3
+        found = self._looks.given_class(weights.reshape(-1, *weights.shape[1 - own :]))
+        return found.astype(np.float32).reshape(*weights.shape[: 1 - own], *found.shape[1:])
 
     def joint(
-        self, weights: Weights, prevalence: Float[np.ndarray, "*case class"], of_looks: list[Relative]
-    ) -> Float[np.ndarray, "class case"]:
+        self,
+        weights: Float[np.ndarray, "*point_and_group kind"],
+        prevalence: Float[np.ndarray, "chain *case class"],
+        of_looks: list[Relative],
+    ) -> Float[np.ndarray, "*point class case"]:
         """Joint log probabilities of labels and true classes; how common these are, looks tell, or the prevalence."""
-        given_class = self._looks.given_class(weights).astype(np.float32)
-        prevalence = self._looks.expected(weights)[0] if self._alone else prevalence
-        log_prevalence = np.log(np.maximum(prevalence, _SMALLEST)).reshape(-1, self._k).T
-        return log_prevalence + sum(mixed(*of, given) for of, given in zip(of_looks, given_class, strict=True))
+        given_class = self.given_class(weights)
+        if self._alone:
+            prevalence = self._looks.expected(weights)
+        elif prevalence.ndim == 2:
+            prevalence = prevalence[:, None]
+        log_prevalence = np.log(np.maximum(prevalence, SMALLEST)).swapaxes(-1, -2)
+        return log_prevalence + sum(mixed(*of, given_class[..., at, :, :]) for at, of in enumerate(of_looks))
 
 
-def _exchanged(looks: Looks, weights: Weights, of_looks: Float[np.ndarray, "look case"], random: Moves) -> Weights:
+def _of_chains(found: Sequence[tuple], by: Float[np.ndarray, " chain"]) -> Any:
+    """Return what was found for a point of each chain, of tuples of points (point, chain) and other arrays of these."""
+    sizes = [len(points) for points, *_ in found]
+    at = (np.concatenate([points for points, *_ in found]) == by).argmax(0)
+    part = np.repeat(np.arange(len(found)), sizes)[at]
+    at, chains = at - np.cumsum([0, *sizes])[part], np.arange(len(by))
+
+    def chosen(*parts: Any) -> Any:
+        if isinstance(parts[0], dict):
+            return {name: chosen(*(part[name] for part in parts)) for name in parts[0]}
+        if isinstance(parts[0], list | tuple):
+            return [chosen(*own) for own in zip(*parts, strict=True)]
+        if len(parts) == 1:
+            return parts[0][at, chains]
+        return np.stack([parts[of][one, chain] for of, one, chain in zip(part, at, chains, strict=True)])
+
+    return chosen(*found)
+
+
+def _exchanged(
+    looks: Looks, weights: Weights, of_looks: Float[np.ndarray, "chain look case"], random: Moves
+) -> Weights:
     """Redraw how much more common one kind of look is than another, for some pairs that are alike.
 
     Looks are summed out; ``of_looks`` is how probable the labels of each case are, up to a factor for the case. A clear
     case and one that nearly is look alike, as do two unclear ones, so their numbers would change slowly given looks.
     """
-    prior, of_kind = looks.prior.tolist(), looks.means @ of_looks
-    total, weight = weights[0] @ of_kind, weights[0].tolist()
-    for one, other in looks.alike[random.permutation(len(looks.alike))[:_EXCHANGES]].tolist():
-        both, difference = weight[one] + weight[other], of_kind[one] - of_kind[other]
-        first, change = total - weight[one] * difference, both * difference
+    weight, of_kind = weights[:, 0].copy(), looks.means @ of_looks
+    total = (weight[:, None] @ of_kind)[:, 0]
+    pairs = looks.alike[random.permutation(len(looks.alike))[:_EXCHANGES]]
+    differences = np.moveaxis(of_kind[:, pairs[:, 0]] - of_kind[:, pairs[:, 1]], 1, 0)
+    for (one, other), difference in zip(pairs.tolist(), differences, strict=True):
+        before = weight[:, one]
+        both = before + weight[:, other]
+        first, change = total - before[:, None] * difference, both[:, None] * difference
+        prior, other_prior = float(looks.prior[one]), float(looks.prior[other])
 
-        def log_density(x, one=one, other=other, first=first, change=change) -> float:
+        def log_density(x: Any, first=first, change=change, prior=prior, other_prior=other_prior) -> np.ndarray:
             share = _logistic(x)
-            of_cases = float(np.log(np.maximum(first + share * change, 1e-30)).sum(dtype=np.float64))
-            return of_cases + prior[one] * log(share) + prior[other] * log(1 - share)
+            of_cases = np.log(np.maximum(first + share[..., None] * change, 1e-30)).sum(-1)
+            return of_cases + prior * np.log(share) + other_prior * np.log1p(-share)
 
-        def to(x: float, one=one, other=other, both=both) -> dict[str, Any]:
+        def to(x: np.ndarray, one=one, other=other, both=both) -> dict[str, Any]:
             moved = weight.copy()
-            moved[one], moved[other] = both * _logistic(x), both * (1 - _logistic(x))
-            return {"looks": np.array([moved])}
+            moved[:, one], moved[:, other] = both * _logistic(x), both * (1 - _logistic(x))
+            return {"looks": moved[:, None]}
 
-        share = min(max(weight[one] / both, 1e-12), 1 - 1e-12)
-        share = _logistic(random.slice("exchange of looks", log(share / (1 - share)), 2.0, log_density, to))
-        weight[one], weight[other] = both * share, both * (1 - share)
-        total = first + share * change
-    return np.array([weight])
+        share = np.minimum(np.maximum(before / both, 1e-12), 1 - 1e-12)
+        share = _logistic(random.slices("exchange of looks", np.log(share / (1 - share)), 2.0, log_density, to))
+        weight[:, one], weight[:, other] = both * share, both * (1 - share)
+        total = first + share[:, None] * change
+    return weight[:, None]
 
 
-def _logistic(x: float) -> float:
-    return min(max(1 / (1 + exp(-max(x, -700))), 1e-12), 1 - 1e-12)
+def _logistic(x: np.ndarray) -> np.ndarray:
+    return np.minimum(np.maximum(expit(x), 1e-12), 1 - 1e-12)
 
 
 def _draw_with_predictions(
     looks: Looks,
-    weights: Weights,
-    kinds: Float[np.ndarray, " kind"],
-    truth: Int[np.ndarray, " class"],
+    weights: Float[np.ndarray, "chain kind"],
+    kinds: Float[np.ndarray, "chain kind"],
+    truth: Int[np.ndarray, "chain class"],
     random: Moves,
 ) -> Weights:
     r"""Draw how common each kind of look is, given the looks of cases and their true classes, which predictions tell.
@@ -228,13 +278,17 @@ def _draw_with_predictions(
     each class, in place of its denominator, they are so again.
     """
     of_class = looks.of_class
-    total = random.gammas("total", looks.prior.sum(), 1.0)
-    rates = random.gammas("rates", np.maximum(truth, _SMALLEST), np.maximum(total * (weights[0] @ of_class), _SMALLEST))
-    shape, rate = looks.prior + kinds, 1 + of_class @ rates
-    gammas = random.gammas("gammas", shape, rate, lambda x: {"gammas": x, "looks": x[None] / x.sum()})
-    return gammas[None] / gammas.sum()
+    total = random.gammas("total", np.full(len(weights), looks.prior.sum()), 1.0)
+    rate = np.maximum(total[:, None] * (weights @ of_class), SMALLEST)
+    rates = random.gammas("rates", np.maximum(truth, SMALLEST), rate)
+    shape, rate = looks.prior + kinds, 1 + rates @ of_class.T
+
+    def to(x: np.ndarray) -> dict[str, Any]:
+        return {"gammas": x, "looks": (x / x.sum(-1, keepdims=True))[:, None]}
+
+    return to(random.gammas("gammas", shape, rate, to))["looks"]
 
 
-def near_vote(labels: LabelledCases, random: Moves) -> Int[np.ndarray, " case"]:
+def near_vote(labels: LabelledCases, random: Moves, chains: int) -> Int[np.ndarray, "chain case"]:
     """Class that most labels of each case name; ties are broken at random."""
-    return (labels.votes + 0.5 * random.random(labels.votes.shape)).argmax(1)
+    return (labels.votes + 0.5 * random.random((chains, *labels.votes.shape))).argmax(-1)

@@ -28,46 +28,55 @@ _MOST = 40  # after so many points of a slice, the coefficients stay
 
 
 class Coefficients:
-    """Coefficients of one chain, and the normal distribution around which they move."""
+    """Coefficients of chains, and the normal distribution around which those of each chain move."""
 
-    def __init__(self, labels: LabelledCases, random: Moves):
+    def __init__(self, labels: LabelledCases, random: Moves, chains: int):
         assert labels.log_scores is not None
         moments = prior_moments(len(labels.log_scores), labels.n_classes)
         self._given: tuple[Any, ...] = labels.log_scores, labels.log_prevalence, *moments
-        self._random, self._mean = random, moments[0]
-        self.tune((1 + labels.votes) / (1 + labels.votes).sum(1, keepdims=True))
-        self.vector = (self._mean + self._root @ random.standard_normal(len(self._mean))).astype(np.float32)
-        self.shares = shares_of(self.vector, labels)  #: probability of each class before the labels of a case are known
+        self._random, self._mean = random, moments[0][None]
+        self.tune(((1 + labels.votes) / (1 + labels.votes).sum(1, keepdims=True))[None])
+        self._mean, self._root = (np.repeat(own, chains, 0) for own in (self._mean, self._root))
+        noise = random.standard_normal((*self._mean.shape, 1))
+        #: (chain, coefficient)
+        self.vector = (self._mean + (self._root @ noise)[..., 0]).astype(np.float32)
+        #: probability of each class before the labels of a case are known, (chain, case, class)
+        self.shares = np.stack([shares_of(vector, labels) for vector in self.vector])
 
-    def tune(self, of_labels: Float[np.ndarray, "case class"]) -> None:
+    def tune(self, of_labels: Float[np.ndarray, "chain case class"]) -> None:
         """Approximate the posterior given the relative probabilities of the labels of cases under each class."""
         density = compiled(_value_and_gradient, large=True)
         with kept_on_disk():
-            mode, hessian = laplace(lambda vector: density(vector, of_labels, *self._given), self._mean)
-        self._mean = mode.astype(np.float32)
-        self._root = (WIDER * np.linalg.cholesky(np.linalg.inv(hessian))).astype(np.float32)
+            found = [
+                laplace(lambda vector, own=own: density(vector, own, *self._given), mean)
+                for own, mean in zip(of_labels, self._mean, strict=True)
+            ]
+        self._mean = np.array([mode for mode, _ in found], np.float32)
+        covariance = np.linalg.inv(np.stack([hessian for _, hessian in found]))
+        self._root = (WIDER * np.linalg.cholesky(covariance)).astype(np.float32)
 
     def move(
-        self, joint: Float[np.ndarray, "class case"], tune: bool
-    ) -> tuple[Float[np.ndarray, "case class"], Float[np.ndarray, "class case"]]:
+        self, joint: Float[np.ndarray, "chain class case"], tune: bool
+    ) -> tuple[Float[np.ndarray, "chain case class"], Float[np.ndarray, "chain class case"]]:
         """Draw the coefficients given the joint log probabilities of labels and classes, which are summed out.
 
         Returns the new shares, and the joint log probabilities with these; approximates the posterior before, if it is
         to ``tune``.
         """
-        of_labels = joint - np.log(self.shares).T
-        relative = np.exp(of_labels - of_labels.max(0)).T.astype(np.float32)
+        of_labels = joint - np.log(self.shares).swapaxes(1, 2)
+        relative = np.exp(of_labels - of_labels.max(1, keepdims=True)).swapaxes(1, 2).astype(np.float32)
         if tune:
             self.tune(relative)
-        steps = self._random.standard_normal((MOVES, len(self._mean))).astype(np.float32)
-        uniform = self._random.random((MOVES, 1 + _MOST)).astype(np.float32)
+        chains, size = self.vector.shape
+        steps = self._random.standard_normal((chains, MOVES, size)).astype(np.float32)
+        uniform = self._random.random((chains, MOVES, 1 + _MOST)).astype(np.float32)
         given = self.vector, self._mean, self._root, relative, steps, uniform
-        vector, shares = map(np.asarray, compiled(_move, large=True)(*given, *self._given))
+        vector, shares = map(np.asarray, compiled(_moves, large=True)(*given, *self._given))
         self.vector = self._random.declared(
-            "coefficients", vector, lambda x: compiled(_log_density, large=True)(x, relative, *self._given)
+            "coefficients", vector, lambda x: compiled(_log_densities, large=True)(x, relative, *self._given)
         )
         self.shares = shares.astype(float)
-        return self.shares, of_labels + np.log(self.shares).T
+        return self.shares, of_labels + np.log(self.shares).swapaxes(1, 2)
 
 
 def shares_of(vector: Float[np.ndarray, " coefficient"], labels: LabelledCases) -> Float[np.ndarray, "case class"]:
@@ -127,3 +136,7 @@ def _move(
     at, _ = lax.scan(slice_of, at, (steps, uniform))
     vector = mean + root @ at
     return vector, _shares(vector, *given[:2])
+
+
+_moves = jax.vmap(_move, in_axes=(*[0] * 6, *[None] * 4))
+_log_densities = jax.vmap(_log_density, in_axes=(0, 0, *[None] * 4))

@@ -4,8 +4,10 @@ The Gibbs sampler alternates between the true classes of all cases and what the 
 (:class:`plausibly.TrueClass`). Where there are predictions, each case has a prevalence of its own, by a regression
 (``plausibly.data.regression``); the prevalence among what cases share is then its mean over cases, and the accuracy of
 an annotator is how often she is right in such cases. Plausibilities are computed from what cases share alone, so they
-vary less than the true classes that were drawn. Every chain starts at the votes. Chains are independent and have seeds
-of their own, so they may run anywhere and be kept one by one.
+vary less than the true classes that were drawn. Every chain starts at the votes.
+
+All arrays of a sweep have a leading axis of chains, which advance together: of few labels, a call of NumPy takes longer
+than what it computes. Chains of many labels have seeds of their own, may run anywhere and are kept one by one.
 
 Its oracle is NumPyro's NUTS on the model's program, in which true classes are summed out; for small problems it is also
 an engine.
@@ -13,14 +15,14 @@ an engine.
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from itertools import count
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float
 
-from plausibly.data.case import LabelledCases
-from plausibly.families.true_class._by_look import moves_classes, near_vote, sweeps_by_look
+from plausibly.data.case import LabelledCases, counted
+from plausibly.families.true_class._by_look import SMALLEST, moves_classes, near_vote, sweeps_by_look
 from plausibly.families.true_class._coefficients import Coefficients, shares_of
 from plausibly.inference import nuts_of_all_cases
 from plausibly.inference.chains import Chain, Sampler
@@ -29,6 +31,7 @@ from plausibly.inference.moves import Moves
 if TYPE_CHECKING:
     from plausibly.families.true_class._family import TrueClass
 
+ABREAST = 6_000  # labels; of more, arrays are so large that calls for all chains take no less time than for each
 TARGET_ACCEPT = 0.9
 START_WARMUP = 5  # sweeps after which NUTS starts
 TUNED = 0.25, 0.6  # shares of the warm-up after which the coefficients of predictions have a new approximation
@@ -42,13 +45,16 @@ Shared = dict[str, Float[np.ndarray, "chain draw *shape"]]
 def sampler_of(family: "TrueClass", labels: LabelledCases, *, draws: int, warmup: int, seed: int) -> Sampler:
     """Gibbs sampler of what cases share; its chains keep all of :func:`sites_of`."""
     sweeps, kept = partial(_sweeps, family, labels, warmup=warmup), partial(_kept, family, labels)
-    return Sampler(sweeps, kept, draws=draws, warmup=warmup, seed=seed, thinning=sweeps_per_draw(family, labels))
+    sizes = {"draws": draws, "warmup": warmup, "seed": seed, "thinning": sweeps_per_draw(family, labels)}
+    return Sampler(sweeps, kept, **sizes, abreast=len(labels.label) <= ABREAST)
 
 
 def _kept(family: "TrueClass", labels: LabelledCases, values: dict[str, Any], _: int) -> dict[str, np.ndarray]:
     if labels.looks is not None and "accuracy" in family.sites:
-        right = labels.looks.right(family.confusion(values), values[LOOKS], labels.group_of_annotator)
-        values["accuracy"] = right @ values["prevalence"]
+        of_chains = zip(family.confusion(values), values[LOOKS], values["prevalence"], strict=True)
+        values["accuracy"] = np.stack(
+            [labels.looks.right(each, looks, labels.group_of_annotator) @ share for each, looks, share in of_chains]
+        )
     return {name: np.asarray(values[name], np.float32) for name in sites_of(family, labels)}
 
 
@@ -68,26 +74,29 @@ def sites_of(sampler: "TrueClass", labels: LabelledCases) -> dict[str, tuple[str
     return sites | ({} if labels.log_scores is None else {COEFFICIENTS: ("coefficient",)})
 
 
-def _sweeps(sampler: "TrueClass", labels: LabelledCases, random: Moves, warmup: int = START_WARMUP) -> Iterator[dict]:
-    """Sweeps of one chain, without end."""
+def _sweeps(
+    sampler: "TrueClass", labels: LabelledCases, random: Moves, chains: int, warmup: int = START_WARMUP
+) -> Iterator[dict]:
+    """Sweeps of chains, without end."""
     tuned = [int(share * warmup) for share in TUNED]
     if labels.looks is not None:
-        yield from sweeps_by_look(sampler, labels, random, tuned, warmup)
-    coefficients = None if labels.log_scores is None else Coefficients(labels, random)
-    truth = near_vote(labels, random)
+        yield from sweeps_by_look(sampler, labels, random, chains, tuned, warmup)
+    coefficients = None if labels.log_scores is None else Coefficients(labels, random, chains)
+    truth = near_vote(labels, random, chains)
     values = sampler.start(labels.count(truth), random)
     for number in count():
-        of_class = np.bincount(truth, minlength=labels.n_classes)
-        values = sampler.move(values, labels.count(truth), of_class, random)
+        values = sampler.move(values, labels.count(truth), counted(truth, labels.n_classes), random)
         confusion, prevalence = sampler.confusion(values), values["prevalence"]
-        joint = labels.log_joint(prevalence if coefficients is None else coefficients.shares, confusion).T
+        of_case = prevalence[:, None] if coefficients is None else coefficients.shares
+        joint = labels.log_labels(confusion)[0] + np.log(np.maximum(of_case, SMALLEST)).swapaxes(1, 2)
         if coefficients is not None:
-            prevalence, joint = coefficients.move(joint, number in tuned)
-            values |= {"prevalence": prevalence.mean(0), COEFFICIENTS: coefficients.vector}
+            of_case, joint = coefficients.move(joint, number in tuned)
+            values |= {"prevalence": of_case.mean(1), COEFFICIENTS: coefficients.vector}
             if "accuracy" in sampler.sites:
-                values["accuracy"] = np.diagonal(confusion, axis1=-2, axis2=-1) @ values["prevalence"]
+                right = np.diagonal(confusion, axis1=-2, axis2=-1)
+                values["accuracy"] = (right @ values["prevalence"][..., None])[..., 0]
         yield values
-        truth = random.classes("truth", np.exp(joint - joint.max(0)))
+        truth = random.classes("truth", np.moveaxis(np.exp(joint - joint.max(1, keepdims=True)), 1, 0))
 
 
 def sample_by_nuts(
@@ -101,8 +110,8 @@ def sample_by_nuts(
     seed: int,
 ) -> list[Chain]:
     """Draws of each chain of NumPyro's NUTS on the program, and which trajectories diverged."""
-    sweeps = _sweeps(sampler, labels, Moves.of(seed))
-    values = [next(sweeps) for _ in range(START_WARMUP)][-1]
+    *_, values = islice(_sweeps(sampler, labels, Moves.of(seed), 1), START_WARMUP)
+    values = {name: value[0] for name, value in values.items()}
     settings = {"draws": draws, "chains": chains, "warmup": warmup, "seed": seed, "target_accept": TARGET_ACCEPT}
     given = program, (labels,), sites_of(sampler, labels)
     found, statistics = nuts_of_all_cases(*given, start=_inside(values), **settings)

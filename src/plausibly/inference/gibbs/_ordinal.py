@@ -117,7 +117,8 @@ def ordinal(
     """
     sweeps = partial(_sweeps, scores, categories, prior)
     sizes = {"draws": draws, "warmup": warmup, "seed": seed, "thinning": ORDINAL_THINNING}
-    found = Sampler(sweeps, _kept, **sizes).sample(chains, progress, doing="Sampling scores")
+    sampler = Sampler.of_single_chains(sweeps, _kept, **sizes)
+    found = sampler.sample(chains, progress, doing="Sampling scores")
     z = (categories.threshold(threshold) - found["mean"]) / np.sqrt(found["variance"])
     plausibility = np.stack([ndtr(z), ndtr(-z)], axis=-1).reshape(chains, draws, 2 * scores.n_cases)
     return plausibility.astype(np.float32), found

@@ -100,7 +100,7 @@ def estimate(
     labels = _labels(annotations, order)
     step = max(draws // PROFILES, 1)
     made_by = partial(sweeps, labels, by_case=difficulty, exchange=samples), partial(_kept_of, step, samples)
-    sampler = Sampler(*made_by, draws=draws, warmup=warmup, seed=int(seed))
+    sampler = Sampler.of_single_chains(*made_by, draws=draws, warmup=warmup, seed=int(seed))
     with Progress(progress) as bars:
         found = sampler.sample(chains, bars, doing="Learning the population")
         diagnosis = _judge(found, annotations.classes[order], samples, bars)
