@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _WIDTH = 0.3  # of the interval in which log odds move together
 _WIDTH_OF_UNCLEAR = 2.0  # of that of the log odds that cases are unclear
 _STEEPEST = 0.05  # share of wrong labels; with fewer, log odds move as with so many
-_FEW = 20_000  # labels of all chains; with more, points of a slice are looked at one by one
+_FEW = 4_000  # labels of all chains; with more, points of a slice are looked at one by one
 _EXCHANGES = 10  # between two kinds of looks in a sweep
 SMALLEST = 1e-290
 
