@@ -27,6 +27,7 @@ import numpy as np
 from jax.core import Tracer
 from jax.experimental import serialize_executable
 from jax.experimental.compilation_cache import compilation_cache
+from jaxlib import lapack
 
 from plausibly.base.fingerprint import contents_digest, data_digest, of_thread, software
 from plausibly.base.progress import tell
@@ -188,6 +189,8 @@ def load(place: Path | None, device: Any) -> Any:
         return None
     # Whatever a file has become, the program is compiled again; within, XLA says nothing of every program it loads.
     with kept_on_disk(), suppress(Exception):
+        # JAX finds the functions of LAPACK where it traces a call of them; without, a loaded program ends the process.
+        lapack.prepare_lapack_call("trsm", np.float32)
         return serialize_executable.deserialize_and_load(
             *pickle.loads(place.read_bytes()), backend=device.client, execution_devices=[device]
         )

@@ -308,7 +308,7 @@ class Looks:
 
     def seen(self, confusion: Any) -> Any:
         """Return the probability that an annotator names a class, given the look: (…, annotator, look, named)."""
-        return self.shares @ confusion
+        return self.shares.astype(confusion.dtype) @ confusion
 
 
 def coordinates_of_looks(classes: Sequence[str], groups: np.ndarray) -> dict[str, np.ndarray]:
@@ -426,7 +426,7 @@ class LabelledCases:
 
         ``confusion`` is the probability that an annotator names a class, given the one that she sees.
         """
-        seen = confusion if self.looks is None else self.looks.seen(confusion)
+        seen = confusion if self.looks is None else self.looks.seen(confusion.astype(np.float32))
         with np.errstate(divide="ignore"):
             logs = np.maximum(np.log(seen), _SMALLEST_LOG)
         *chains, n_annotators, n_looks, k = logs.shape

@@ -1,5 +1,8 @@
 """Programs on disk, found without being traced."""
 
+import os
+import subprocess
+import sys
 from functools import partial
 
 import jax
@@ -89,3 +92,22 @@ def test_within_a_traced_function_nothing_is_kept(compiled):
     inner = kept(jax.jit(partial(most_frequent, n_classes=3)))
     np.testing.assert_array_equal(jax.jit(inner)(LISTS), EXPECTED)
     assert not compiled
+
+
+SOLVES = """
+import numpy as np
+from plausibly.data.regression import prior_moments
+from plausibly.families.true_class._coefficients import _moves, compiled
+mean, sd = prior_moments(1, 2)
+root, case = np.eye(len(mean), dtype=np.float32), np.ones((1, 3, 2), np.float32) / 2
+given = mean[None], mean[None], root[None], case, root[None, :2], np.full((1, 2, 41), 0.5, np.float32)
+print(compiled(_moves, large=True)(*given, case, case[0, 0], mean, sd)[0])
+"""
+
+
+def test_a_program_that_solves_equations_runs_in_the_next_process(tmp_path):
+    """The functions of LAPACK are not found by loading it."""
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path)}
+    done = [subprocess.run([sys.executable, "-c", SOLVES], env=environment, capture_output=True) for _ in range(2)]
+    assert [one.returncode for one in done] == [0, 0], done
+    assert done[0].stdout == done[1].stdout

@@ -8,8 +8,6 @@ around any normal distribution, and fast around one that is near. It is Laplace'
 first and from what annotators are known to do twice in the warm-up.
 """
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -33,7 +31,7 @@ class Coefficients:
     def __init__(self, labels: LabelledCases, random: Moves, chains: int):
         assert labels.log_scores is not None
         moments = prior_moments(len(labels.log_scores), labels.n_classes)
-        self._given: tuple[Any, ...] = labels.log_scores, labels.log_prevalence, *moments
+        self._given = tuple(map(jnp.asarray, (labels.log_scores, labels.log_prevalence, *moments)))
         self._random, self._mean = random, moments[0][None]
         self.tune(((1 + labels.votes) / (1 + labels.votes).sum(1, keepdims=True))[None])
         self._mean, self._root = (np.repeat(own, chains, 0) for own in (self._mean, self._root))
