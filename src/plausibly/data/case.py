@@ -499,10 +499,10 @@ def mixed(
 def relative(
     logs: Float[np.ndarray, "*chain look row"],
 ) -> tuple[Float[np.ndarray, "*chain look row"], Float[np.ndarray, "*chain row"]]:
-    """Compute probabilities relative to the largest of each row, those below exp(-80) as zero, and its logarithm.
+    """Compute probabilities relative to the largest of each row, those below exp(-60) as that, and its logarithm.
 
     Arithmetic with numbers too small for full precision is ten times slower.
     """
     largest = logs.max(-2)
-    below = logs - largest[..., None, :]
-    return np.exp(np.where(below < -80, -np.inf, below)), largest
+    below = np.maximum(logs - largest[..., None, :], -60)
+    return np.exp(below, out=below), largest

@@ -1,7 +1,5 @@
 """Draws of conditional distributions by NumPy's generators, of many variables side by side."""
 
-from itertools import accumulate
-
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -16,8 +14,12 @@ def dirichlet(
 
 def categorical(weights: Float[np.ndarray, "class *row"], random: np.random.Generator) -> Int[np.ndarray, "*row"]:
     """Draw a class of each row, by sums class by class: NumPy's along this axis are several times slower."""
-    totals = np.array(list(accumulate(weights)))
-    below = totals[:-1] <= random.random(weights.shape[1:]) * totals[-1]
+    totals = np.empty(weights.shape, weights.dtype)
+    totals[0] = weights[0]
+    for before, weight, total in zip(totals, weights[1:], totals[1:], strict=False):
+        np.add(before, weight, out=total)
+    point = (random.random(weights.shape[1:]) * totals[-1]).astype(weights.dtype)
+    below = totals[:-1] <= np.minimum(point, np.nextafter(totals[-1], 0))  # rounded, it may be the total
     narrow = np.uint8 if len(weights) <= 256 else int  # sums of which take less time
     return below.view(np.uint8).sum(0, dtype=narrow).astype(int)
 

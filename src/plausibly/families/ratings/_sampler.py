@@ -157,11 +157,11 @@ class _State:
             return np.log(np.maximum(share, 1e-300))
 
         def of_ratings(log: np.ndarray) -> np.ndarray:
-            sd = np.sqrt(np.exp(2 * log)[rated.rater] + of_case)
-            of_all = np.bincount(rated.rater, log_density(sd), minlength=n)
+            of_points = log_density(np.sqrt(np.exp(2 * log)[:, rated.rater] + of_case))
+            of_all = np.stack([np.bincount(rated.rater, of_ratings, minlength=n) for of_ratings in of_points])
             return of_all - ((log - self.typical) / self.variation) ** 2 / 2 - np.exp(-2 * log) * rated.rounding**2 / 2
 
-        self.log_spread = self.random.slices("log_spread", self.log_spread, self.width, of_ratings)
+        self.log_spread = self.random.slices("log_spread", self.log_spread, self.width, of_ratings, ahead=1)
         if rated.unit is None:
             sd = np.sqrt(np.exp(2 * self.log_spread)[rated.rater] + of_case)
             self.latent = self.random.between("latent", *self.bounds, mean + self._of_group, sd)

@@ -48,7 +48,8 @@ class TrueClass:
 
     Given the true classes, ``move`` draws the quantities that all cases share; given these, the true class of every
     case is drawn by Bayes' theorem. Functions take and return the shared quantities as a mapping from the name of a
-    site of the program to its value; one of them is ``"prevalence"``, the probability of each class.
+    site of the program to its value; one of them is ``"prevalence"``, the probability of each class. All values have a
+    leading axis of chains, which are independent of each other and move in the same calls.
 
     Parameters
     ----------
@@ -56,12 +57,12 @@ class TrueClass:
         Names of the shared quantities that are kept, and the dimensions of each: ``"annotator"``, ``"true_class"`` (for
         anything that belongs to a class) and ``"named_class"``. Draws are kept in single precision.
     start
-        Starting point of a chain: ``start(counts, random)`` with a :class:`numpy.random.Generator` and the numbers of
-        labels (annotator, true class, named class), counted with true classes near the majority vote. The generator
-        also has moves that state the log density that they go by, see ``plausibly.inference.moves``.
+        Starting points of chains: ``start(counts, random)`` with a :class:`numpy.random.Generator` and the numbers of
+        labels (chain, annotator, true class, named class), counted with true classes near the majority vote. The
+        generator also has moves that state the log density that they go by, see ``plausibly.inference.moves``.
     move
         Draw of the shared quantities from a kernel that leaves their conditional distribution unchanged: ``move(values,
-        counts, truth, random)``, where ``truth`` is the number of cases of each true class.
+        counts, truth, random)``, where ``truth`` is the number of cases of each true class, (chain, class).
     confusion
         ``confusion(values)``: probability that an annotator names a class, given the true class, (…, annotator, true
         class, named class), with the leading axes of the values. If it is not itself a site, the program has a site
@@ -73,9 +74,10 @@ class TrueClass:
     named
         Whether annotators differ. If not, labels may be anonymous, and count as those of one annotator.
     shift
-        Move of the log odds that annotators name what they see: ``shift(values, by)``, with a number for each annotator
-        (or one for all) and class, returns the values and the log density of all shared quantities, up to a constant,
-        in coordinates that the move translates. It makes chains mix where cases differ in difficulty; optional.
+        Move of the log odds that annotators name what they see: ``shift(values, by)``, where ``by`` has numbers (point,
+        chain, annotator, class), or one for all annotators, returns the values that it changes with an axis of points
+        before that of chains, and the log density (point, chain) of all shared quantities, up to a constant, in
+        coordinates that the move translates. It makes chains mix where cases differ in difficulty; optional.
     by_case
         What is different where cases differ in difficulty: further ``sites``, and any other of these arguments.
     """
@@ -87,7 +89,7 @@ class TrueClass:
     thinning: int = 10
     above: tuple[str, ...] = ()
     named: bool = True
-    shift: Callable[..., tuple[dict[str, Any], float]] | None = None
+    shift: Callable[..., tuple[dict[str, Any], Any]] | None = None
     by_case: Mapping[str, Any] = field(default_factory=dict)
 
     def says(self, model: Model) -> Facts:
