@@ -158,7 +158,7 @@ def _no_table_is_shared(tables):
 
 
 def _first_point(slices):
-    return lambda random, what, x, width, log_density: x + width * (random.random(x.shape) - 0.5) / 4
+    return lambda random, what, x, width, *_: x + width * (random.random(x.shape) - 0.5) / 4
 
 
 def _coin_prior(location):
