@@ -661,18 +661,25 @@ def test_rows_lanes_and_tables_are_drawn_from_what_they_declare():
         assert weight.sum() == pytest.approx(1)
         share = np.bincount(tables[:, column], minlength=5)[1:] / n
         np.testing.assert_allclose(share, weight, atol=0.03)
-    lanes, x = [], np.zeros(2)
-    for _ in range(n):
-        x = random.slices("x", x, np.array([0.5, 20.0]), lambda x: -np.abs(x) + np.where(x > 2, -np.inf, 0))
-        lanes.append(x)
-    cut = stats.laplace.cdf(2)
-    for column in np.array(lanes)[::20].T:
-        assert stats.kstest(column, lambda x: stats.laplace.cdf(x) / cut).pvalue > 0.001
     classes = random.classes("x", np.array([[1.0], [2.0], [1.0]]).repeat(n, 1))
     np.testing.assert_allclose(np.bincount(classes) / n, [0.25, 0.5, 0.25], atol=0.03)
     assert random.whether("x", np.full(n, 0.3)).mean() == pytest.approx(0.3, abs=0.03)
     taken = random.exchanges("x", np.full(n, np.log(0.4)), lambda taken: {})
     assert taken.mean() == pytest.approx(0.4, abs=0.03)
+
+
+@pytest.mark.parametrize("ahead", [1, 4])
+@pytest.mark.parametrize("width", [0.5, 4.0, 40.0])
+def test_slices_keep_and_reach_the_distribution(width, ahead):
+    """A cut Laplace distribution, from draws of it and, in many steps, from one point."""
+    random, cut = Stated.of(1), stats.laplace.cdf(2)
+    exact = stats.laplace.ppf(cut * random.random(4000))
+    for start, steps in [(exact, 2), (np.zeros(4000), 40)][: 1 if width < 1 else 2]:  # short steps reach it late
+        x = start
+        for _ in range(steps):
+            x = random.slices("x", x, width, lambda x: -np.abs(x) + np.where(x > 2, -np.inf, 0), ahead=ahead)
+        assert stats.kstest(x, lambda x: stats.laplace.cdf(x) / cut).pvalue > 0.001
+        assert (x != start).all()
 
 
 def compare(random: Checked, sweeps: Any, moves: list[str], n: int = 10) -> None:

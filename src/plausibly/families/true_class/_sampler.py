@@ -31,7 +31,7 @@ from plausibly.inference.moves import Moves
 if TYPE_CHECKING:
     from plausibly.families.true_class._family import TrueClass
 
-ABREAST = 6_000  # labels; of more, arrays are so large that calls for all chains take no less time than for each
+ABREAST = 2_000  # labels; of more, a call for all chains takes nearly as long as for each, and processes share these
 TARGET_ACCEPT = 0.9
 START_WARMUP = 5  # sweeps after which NUTS starts
 TUNED = 0.25, 0.6  # shares of the warm-up after which the coefficients of predictions have a new approximation
