@@ -21,20 +21,20 @@ LIMITS: dict[str, dict[str, int]] = {
         "aggregation": 5970,  # panels of a sweep, and their rows; width of intervals
         "agreement": 8690,  # reader studies; a sentence for each note; 0 and 1 that may mean either
         "app": 13747,  # notebooks and pages of every result, which nine commands had on a terminal alone
-        "base": 2283,  # lanes of rejection, from posterior; results that notebooks display
-        "data": 15442,  # predictions by an annotator; one reader with roles and layouts
+        "base": 2286,  # lanes of rejection, from posterior; results in notebooks; LAPACK for loaded programs
+        "data": 15456,  # predictions by an annotator; one reader with roles and layouts; counts of several chains
         "decisions": 3896,  # what is said of sets without the prior
         "distances": 1860,  # distances of sets
         "distributions": 1240,
         "evaluation": 7239,  # means over many classes of few cases; panels of other experts, and their check by labels
-        "families": 5550,  # families say how annotators answer
-        "inference": 4730,  # closed forms came from families and aggregation; gamma variables side by side
+        "families": 5588,  # families say how annotators answer; points of chains that advance together
+        "inference": 4799,  # closed forms, gamma variables side by side; chains abreast, and slices of all of these
         "metrics": 3590,  # average precision of resampled cases
-        "models": 1985,
+        "models": 2001,  # axes of chains and of points in signatures
         "plausibly": 120,
         "posterior": 3770,  # arrays that are computed when they are read, from aggregation; files of closed forms
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 39861,  # a terminal, a notebook, a table and a page say the same; draws made when read
+        "tests": 39895,  # a terminal, a notebook, a table and a page say the same; loaded programs that solve
         "validation": 6978,  # panels of other experts: public readers and simulated ones; scales of their priors
     },
     "shape": {
