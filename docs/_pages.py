@@ -35,6 +35,7 @@ MODULES = (
         "doctor",
         "plots",
         "report",
+        "results",
         "datasets",
         "distributions",
         "primitives",

@@ -251,7 +251,7 @@ def report(
     progress
         Whether to show a bar while figures are drawn.
     screen
-        What the result says in short, by default as :func:`plausibly.app.results.of` has it; of a sweep whose model was
+        What the result says in short, by default as :func:`plausibly.results.of` has it; of a sweep whose model was
         named, or for which metrics were asked, another.
     requirements
         Sentences on whether what is required is met.

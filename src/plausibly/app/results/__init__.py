@@ -7,11 +7,10 @@ and pages begin with it.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from plausibly.app.screen import Screen
-from plausibly.base.errors import ArgumentError, show
-
 if TYPE_CHECKING:
     import pandas as pd
+
+    from plausibly.app.screen import Screen
 
 
 def kind_of(result: Any) -> str:
@@ -20,7 +19,7 @@ def kind_of(result: Any) -> str:
     return "evaluation" if of_evaluate else getattr(result, "kind_of_result", "")
 
 
-def of(result: Any, *given: Any, **options: Any) -> Screen:
+def of(result: Any, *given: Any, **options: Any) -> "Screen":
     """Put a result into words: one sentence, a table, what limits it, and the tables and figures behind it.
 
     Printed, it is the screen of 25 lines that the command of the result shows; in a notebook, it is displayed.
@@ -47,6 +46,8 @@ def of(result: Any, *given: Any, **options: Any) -> Screen:
 probability of at least 0.9.
     """
     if not (kind := kind_of(result)):
+        from plausibly.base.errors import ArgumentError, show
+
         raise ArgumentError(
             f"results of plausibly can be put into words, but {show(result)} was given: pass what one of its functions "
             "returned."
