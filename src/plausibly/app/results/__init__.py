@@ -1,7 +1,6 @@
 """What results say: a headline, what limits it, tables and figures, in one module for each kind of result.
 
-:func:`of` finds the module by the class of the result. Commands print and write what it returns, notebooks display it,
-and pages begin with it.
+Commands print and write what :func:`of` returns, notebooks display it, and pages begin with it.
 """
 
 from importlib import import_module
@@ -87,8 +86,8 @@ def summary(results: Any, ci_prob: float | None = None) -> "pd.DataFrame":
     import pandas as pd
 
     if kind_of(results) == "evaluation" and not hasattr(results, "runs"):
-        from plausibly.evaluation import summary
+        from plausibly.evaluation import summary as of_evaluation
 
-        return summary(results, ci_prob)
+        return of_evaluation(results, ci_prob)
     table = of(results).table
     return pd.DataFrame() if table is None else pd.DataFrame([*table.rows, *table.foot], columns=[*table.columns])
