@@ -80,13 +80,13 @@ def reliability(
     """
     competence = default_competence(truth is not None) if competence is None else competence
     sampler = {name: value for name, value in (("draws", draws), ("chains", chains), ("warmup", warmup)) if value}
+    if sampler and competence != default_competence(True):
+        raise ArgumentError(f"--{next(iter(sampler))} is for the Rasch model, but --competence is {competence}.")
     read = data.read([*filter(None, [asked.get("confidence")])], (COLUMN,), quiet=output.quiet)
     given = asked | {"scale": parse_scale(scale), "n_classes": classes, "progress": not output.quiet}
     result = weighted_reliability(
         read, competence=options.number_or_text(competence), truth=truth, seed=seed, **given, **sampler
     )
-    if sampler and result.posterior is None:
-        raise ArgumentError(f"--{next(iter(sampler))} is for the Rasch model, but --competence is {competence}.")
     make_folder(output.out, [data.labels])
     further = {"labels": read, "measured": measured, "majority": majority, "given": given | {"truth": truth}}
     output.publish(of(result, ci_prob, replicates, seed, **further, progress=not output.quiet))
