@@ -57,7 +57,9 @@ class Checkup(Shown, kind="doctor"):
         """Yield the lines of a screen."""
         for caution in self.cautions:
             yield f"First: {caution}"
-        yield from map(str, self.files)
+        for one in self.files:
+            yield str(one)
+            yield from (f"Note: {note}." for note in one.notes)
         for problem in self.problems:
             yield f"Does not fit: {problem}"
         if not self.proposals:

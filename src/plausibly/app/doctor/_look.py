@@ -30,6 +30,7 @@ from plausibly.data.annotations.io.read import annotations_of, open_any
 from plausibly.data.annotations.io.source import Source
 from plausibly.data.annotations.io.spellings import CASE, COLUMNS, OUTCOMES, PREDICTED, find
 from plausibly.data.annotations.io.table_files import read_columns
+from plausibly.data.annotations.io.wide import SURVEY
 from plausibly.data.annotations.shown import ComparisonsError
 from plausibly.data.labels import Labels
 from plausibly.data.understood import understood
@@ -42,6 +43,7 @@ _PEOPLE = {*COLUMNS["annotator"], "annotation"}
 _CLUSTERS = ("patient", "subject", "cluster")  # how columns of clusters of cases begin
 _GOLD = ("gold", "truth", "true", "reference", "biopsy", "outcome", "expected")  # parts of names of files
 _MOST_GROUPS, _MOST_CONDITIONS = 20, 4
+_SAID = ("label", "score")
 _ROLES = ("case", "annotator", "label", "score")  #: in the order in which options name their columns
 #: Words of names of columns that hint at what they are; in the order in which columns are looked for.
 _HINTS = {
@@ -61,12 +63,15 @@ def look(
     """Look into a file, or files by one annotator each; whatever is wrong with it is its sentence."""
     asked = asked or {}
     try:
-        with warnings.catch_warnings(), naming(path):
-            warnings.simplefilter("ignore", PlausiblyWarning)
+        with warnings.catch_warnings(record=True) as told, naming(path):
+            warnings.simplefilter("always", PlausiblyWarning)
             if files or (asked and ending(path) not in POSTERIORS):
                 opened = opened_as(files or path, asked, classes)
-                return replace(_annotations(path, opened), files=files or {}, asked=asked)
-            return _look(path, classes)
+                found = replace(_annotations(path, opened), files=files or {}, asked=asked)
+            else:
+                found = _look(path, classes)
+        notes = dict.fromkeys(str(one.message).removeprefix(f"{path}: ") for one in told)
+        return replace(found, notes=[note for note in notes if re.search(r"\bleft\b", note)])
     except PlausiblyError as error:
         words = str(error)
         while words.startswith(f"{path}: "):
@@ -112,6 +117,8 @@ def _of_json(path: Path, source: Source, classes: np.ndarray | None) -> Looked |
     except PredictionError:
         return None
     rest = list(frame)
+    if rest == [PREDICTED[0]] and any(isinstance(one, Mapping) for one in frame[rest[0]]):
+        return None
     if rest == [PREDICTED[0]] and frame.index.name is not None:
         return of_one_rater(path, frame.index.tolist(), frame[rest[0]].tolist(), {})
     return _matrix(path, classes, frame) if rest and rest != [PREDICTED[0]] else None
@@ -158,21 +165,26 @@ def _table(path: Path, source: Source, classes: np.ndarray | None) -> Looked:
     if case is not None and len(labels) == 1 and not scored and {*rest} == {*labels, *numbers}:
         cells = list_of(columns[labels[0]])
         return of_one_rater(path, list_of(columns[case]), cells, {case: "case", labels[0]: "label"})
+    if {name.strip().lower() for name in names} & SURVEY and case is None:
+        return _annotations(path, source)  # whose reader says how to take a survey
     several = case is None or len({*list_of(columns[case])}) < len(columns[case])
     if several and (found := _by_words(path, names, classes)) is not None:
         return found
     if case is None and "case" in (roles := _roles_by_words(names)):
+        label = None if "label" in roles else find("label", names)
         looks = ", ".join(f"{some(like)} looks like {role}" for role, like in roles.items())
         options = " ".join(f"--{role} {shlex.quote(like[0])}" for role, like in roles.items())
         raise FileError(
             f"no column has a name that is known, but {looks}: say so, {options}, or, in predictions, call it case"
+            + ("" if label is None else f" ({label!r} is taken for the label; name another with --label)")
         )
     if len(numbers) == len(rest):
         table = [list_of(columns[name]) for name in rest]
         whole = all(float(cell).is_integer() for column in table for cell in column)
         counted = whole and len(rest) > 1 and any(sum(map(float, row)) != 1 for row in zip(*table, strict=True))
         return _annotations(path, source) if counted else _matrix(path, classes)
-    if case is None:
+    read = [] if find("annotator", rest) is None else list_of(columns[find("case", names) or case])
+    if case is None or (len({*read}) < len(read) and find("system", names, OUTCOMES) is None):
         return _annotations(path, source)  # whose reader says what is missing
     if find("system", names, OUTCOMES) is not None and len({*list_of(columns[case])}) < len(columns[case]):
         raise FileError(
@@ -201,7 +213,8 @@ def _roles_by_words(names: Sequence[str]) -> dict[str, list[str]]:
     called: dict[str, list[str]] = {}
     for role, hints in _HINTS.items():
         free = [name for name in names if name not in {*usual.values(), *chain(*called.values())}]
-        like = [name for name in free if {*re.split(r"[^a-z]+", name.lower())} & {*hints.split()}]
+        words = {name: {*re.split(r"[^a-z]+", name.lower())} for name in free}
+        like = [name for name in free if words[name] & {*hints.split()} and not ("id" in words[name] and role in _SAID)]
         if like and role not in usual and not (role == "score" and "label" in {*usual, *called}):
             called[role] = like
     return {role: called[role] for role in _ROLES if role in called}

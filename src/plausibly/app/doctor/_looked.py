@@ -61,6 +61,8 @@ class Looked:
         Options of reading by name, such as columns that only look like their role, which commands have to be told.
     conditions
         Column of the conditions under which readers read every case, as in a reader study.
+    notes
+        What was left out of what is read, and why.
     """
 
     path: Path
@@ -80,6 +82,7 @@ class Looked:
     files: Mapping[str, str] = field(default_factory=dict)
     asked: Mapping[str, str] = field(default_factory=dict)
     conditions: str | None = None
+    notes: Sequence[str] = ()
 
     @property
     def given(self) -> list[str]:

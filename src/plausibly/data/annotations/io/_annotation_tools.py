@@ -39,6 +39,7 @@ from plausibly.data.annotations.io.answers import (
     scalars,
     to_name,
 )
+from plausibly.data.annotations.io.spellings import PEOPLE, find
 
 if TYPE_CHECKING:
     from plausibly.data.annotations.io.source import Source
@@ -192,7 +193,8 @@ def is_doccano(record: Any) -> bool:
         isinstance(record, Mapping)
         and "id" in record
         and is_list(record.get("label"))
-        and not {"annotator", "worker", "annotators"} & set(record)
+        and find("annotator", map(str, record)) is None
+        and not {*PEOPLE} & {*record}
     )
 
 

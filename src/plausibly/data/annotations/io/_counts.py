@@ -138,7 +138,12 @@ def _refuse_texts(source: "Source", case: str | None) -> None:
         if texts and name != case and not any(map(is_number, texts)):
             names = list(map(str, source.names))
             case, who = case or find("case", names, {"case": CASE}), find("annotator", names)
-            rest = some([one for one in names if one not in (name, case, who)], 9)
+            rest = some([one for one in names if one not in (case, who)], 9)
+            if marked := [one for one in names if ":::" in one]:
+                raise AnnotationError(
+                    f"the columns {some(marked, 4)} are potato's, with a mark for each answer that was chosen: write "
+                    "one column label with the name of that answer"
+                )
             if case is not None and who is not None:
                 raise AnnotationError(_NO_LABEL.format(case=case, who=who, rest=rest))
             if {one.strip().lower() for one in names} & SURVEY:

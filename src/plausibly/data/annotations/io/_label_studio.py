@@ -78,6 +78,11 @@ def _name(task: object, number: int) -> str:
     if not isinstance(task, Mapping):
         raise AnnotationError(f"task {number} (counted from 0) is {show(task)}; write an object")
     name = task.get("id")
+    if name is None and not {"annotations", "completions"} & {*task}:
+        raise AnnotationError(
+            f"records with {some(list(map(str, task)), 5)} are of no form that is known here; write a table with the "
+            "columns case, annotator and class"
+        )
     if isinstance(name, bool) or not isinstance(name, int | str):
         raise AnnotationError(f"task {number} (counted from 0) has the id {show(name)}; give it text or a whole number")
     return str(name)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 
 from plausibly.base.errors import AnnotationError, show
-from plausibly.base.names import outside, to_names, unknown_class
+from plausibly.base.names import outside, some, to_names, unknown_class
 from plausibly.data.annotations._rows import Rows
 from plausibly.data.annotations.views import rankings_by_case
 
@@ -134,6 +134,11 @@ def _top_level(rankings: object, classes: np.ndarray | None) -> tuple[list[tuple
     """Return (name, annotations) of every case, and the classes that rule."""
     if isinstance(rankings, Mapping):
         unknown = [key for key in rankings if key not in ("classes", "cases")]
+        if len(unknown) > 1 and "cases" not in rankings:
+            raise AnnotationError(
+                f"an object with {some(unknown, 5)} is of no form that is known here; write a table with the columns "
+                "case, annotator and class, or {case: {annotator: label}}"
+            )
         if unknown or "cases" not in rankings:
             what = f"the key {unknown[0]!r}" if unknown else "no key 'cases'"
             raise AnnotationError(

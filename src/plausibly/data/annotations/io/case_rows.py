@@ -82,7 +82,15 @@ def case_answers(records: Sequence[Any], weight: int | None) -> Answers:
 
 
 def _apart(record: Mapping) -> Mapping:
-    """Take a list of records of answers, each with its label and perhaps its annotator, apart into two lists."""
+    """Take a list of records of answers, each with its label and perhaps its annotator, apart into two lists.
+
+    Two equally long lists under the names of a label and of an annotator are these.
+    """
+    label, who = (find(role, map(str, record)) for role in ("label", "annotator"))
+    said, people = record.get(label), record.get(who)
+    if is_list(said) and is_list(people) and len(said) == len(people):
+        named = {label: ANSWERS[0], who: PEOPLE[0]}
+        return {named.get(key, key): cell for key, cell in record.items()}
     for name in (*ANSWERS, *PEOPLE):
         said = record.get(name)
         if not is_list(said) or not len(said) or not all(isinstance(one, Mapping) for one in said):

@@ -108,7 +108,9 @@ def naming_cases(source: Source) -> Iterator[None]:
     except SecondAnswers as error:
         case, who = find("case", source.names), find("annotator", source.names)
         if case is not None and who is not None:
-            cells = {name: list(map(str, list_of(column))) for name, column in source.columns().items()}
+            answers = {find(role, source.names) for role in ("class", "score")}
+            columns = {name: column for name, column in source.columns().items() if name not in answers}
+            cells = {name: list(map(str, list_of(column))) for name, column in columns.items()}
             n, least = len(cells[case]), len({*cells[case]})
             pairs = {name: {*zip(column, cells[who], strict=True)} for name, column in cells.items()}
             for name in [name for name in cells if len(pairs[name]) == n and least < len({*cells[name]}) < n][:1]:

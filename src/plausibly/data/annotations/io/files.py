@@ -24,7 +24,7 @@ from plausibly.base.errors import (
 from plausibly.base.names import repeated, some
 
 PACKED = ".gz"  #: behind the suffix of a file that is compressed
-_LINES = ".ndjson", ".jsonl"  # two names of JSON lines
+_LINES = (".ndjson", ".manifest")  # other names of JSON lines
 WORKBOOK = ".xlsx"  #: of a workbook, after which a colon and the name of a sheet may stand
 OF_TEXT = (".csv", ".tsv", WORKBOOK)  #: whose cells are text
 TABLES = (*OF_TEXT, ".parquet")
@@ -112,6 +112,11 @@ def suffix_of(path: Path, known: tuple[str, ...]) -> str:
             "XML, such as CVAT's, is not read here; write the cases and labels of each annotator to a table, and give "
             "ann=ann.csv bob=bob.csv"
         )
+    if suffix in (".ann", ".conll", ".bio") and suffix not in known:
+        raise FileError(
+            "this holds spans by one annotator: give a file or folder of each to plausibly agreement, as ann=… bob=…, "
+            "with --kind spans for .ann, else --kind bio"
+        )
     if suffix not in known:
         raise FileError(f"the suffix {suffix!r} names no format read here; use one of {', '.join(known)}")
     return suffix
@@ -140,7 +145,8 @@ def parted(path: Path) -> tuple[Path, str | None]:
 def ending(path: Path) -> str:
     """Return the lower-case suffix of a path, for a sheet that of its workbook."""
     path = parted(path)[0]
-    return (path.with_suffix("") if path.suffix.lower() == PACKED else path).suffix.lower().replace(*_LINES)
+    suffix = (path.with_suffix("") if path.suffix.lower() == PACKED else path).suffix.lower()
+    return ".jsonl" if suffix in _LINES else suffix
 
 
 def is_packed(path: Path) -> bool:

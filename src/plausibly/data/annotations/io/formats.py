@@ -346,6 +346,16 @@ UNREAD = {
     "give a file for each annotator, ann=ann.json bob=bob.json --kind boxes (pb.agreement.read_labels)",
     ("expert_annotations", "turker_annotations"): "these are SummEval's, with several numbers by each annotator: write "
     "a table of one of them, with a case (id and model_id), an annotator and a score",
+    ("datasetObjectId", "annotations"): "these are answers of SageMaker Ground Truth's workers, which are not read "
+    "here: write a table with the case (datasetObjectId), the annotator (workerId) and the label (in "
+    "annotationData.content)",
+    ("source-ref",): "this is SageMaker Ground Truth's manifest, which holds one label per case, made of those of all "
+    "workers: write a table of these (worker-response files: datasetObjectId, workerId, annotationData), with the "
+    "columns case, annotator and class",
+    ("label_annotations", "span_annotations"): "this is potato's output of one annotator, which is not read here: "
+    "write a table with the case (id), the annotator and the label (the name in label_annotations)",
+    ("instance_id", "stats"): "these are HELM's statistics of one system, without annotators: for plausibly systems, "
+    "write a table with the columns system, case (instance_id), rater and outcome (mean of the metric in stats)",
     ("generator_1", "generator_2"): "these are comparisons of two systems: for plausibly systems, write a table with "
     "system_a (generator_1), system_b (generator_2), case, rater, and as outcome the system that is preferred, or tie",
 }

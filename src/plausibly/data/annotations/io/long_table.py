@@ -154,7 +154,9 @@ def rows_of(
     orderings = [name for name in more if name in columns and name not in WHEN]
     for name in () if orderings else columns:
         if (usual := name.strip().lower()) in {*more} - {*WHEN}:  # else classes would be read as tied
-            raise AnnotationError(f"the column {name!r} is not known; call it {usual!r}")
+            raise AnnotationError(
+                f"the column {name!r} is not known; call it {usual!r}, or anything else if it does not order classes"
+            )
     if len(orderings) > 1:
         raise AnnotationError("the table has both 'rank' and 'confidence'; keep the one that orders the classes")
     found |= {name: columns[name] for name in (*orderings, *WHEN) if name in columns and name in more}

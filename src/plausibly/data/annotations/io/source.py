@@ -22,6 +22,7 @@ from plausibly.data.annotations.io.spellings import COLUMNS, FURTHER, renamed
 from plausibly.data.annotations.io.table_files import header_of, read_columns
 
 JSON = (".json", ".jsonl")
+_SPLIT = ("columns", "data")  # keys of a table that is written as names and rows
 _LARGE = 2**23  # bytes
 _TRIPLE = ("case", "annotator", "label")
 
@@ -165,6 +166,9 @@ def source_in_memory(source: Any, *, roles: Mapping[str, str] | None = None, **o
 
 def _of_content(content: Any, suffixes: Set[str], roles: Mapping[str, str], **options: Any) -> Source:
     """Take decoded JSON, or its like in memory: columns, triples and records are tables."""
+    if isinstance(content, Mapping) and {"columns", "data"} <= {*content} and _are_rows(*map(content.get, _SPLIT)):
+        names = list(map(str, content["columns"]))  # of Weights & Biases, and of pandas' ``orient="split"``
+        content = [dict(zip(names, row, strict=True)) for row in content["data"]]
     if isinstance(content, Mapping) and _are_columns(content):
         names = renamed(map(str, content), roles)
         return _of_columns({names[str(name)]: _listed(name, column) for name, column in content.items()}, **options)
@@ -188,6 +192,12 @@ def _of_content(content: Any, suffixes: Set[str], roles: Mapping[str, str], **op
             )
     _refuse_roles(roles, "this layout")
     return Source(suffixes=suffixes, content=content, **options)
+
+
+def _are_rows(names: Any, rows: Any) -> bool:
+    """Whether these are names of columns, and rows with a cell of each."""
+    listed = all(isinstance(one, list) and one for one in (names, rows))
+    return listed and all(isinstance(row, list) and len(row) == len(names) for row in rows)
 
 
 def _of_columns(columns: dict[str, Column], **options: Any) -> Source:

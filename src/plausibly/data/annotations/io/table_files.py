@@ -252,7 +252,7 @@ def refuse_repeats(names: list[str], error: type[PlausiblyError] = AnnotationErr
         if not again[0].strip():
             raise error(
                 f"the header has {again[1]} cells without a name, as where cells are merged; write one row of names, "
-                "one for each column"
+                "one for each column, and no title above it"
             )
         raise error(f"the header names the column {again[0]!r} {again[1]} times; keep one")
     return names
@@ -352,5 +352,10 @@ def _no_csv(path: Path) -> Iterator[None]:
             yield
         except (pa.ArrowInvalid, UnicodeDecodeError):
             if ending(path) != WORKBOOK:
-                read_text(path)  # says where, if it is no text
+                text = read_text(path)  # says where, if it is no text
+                if text.startswith("#FORMAT=WebAnno"):
+                    raise AnnotationError(
+                        "this is INCEpTION's or WebAnno's TSV, which is not read here: export CoNLL 2002, a file for "
+                        "each annotator, and give them to plausibly agreement: ann=a.conll bob=b.conll --kind bio"
+                    ) from None
             raise

@@ -1,8 +1,10 @@
 """Tables with a row per case and a column per annotator, as spreadsheets often have them."""
 
 import re
+import shlex
 import warnings
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,9 +40,10 @@ _PEOPLE = (
 )
 #: What columns of labels that no annotator gave are called.
 _TRUTHS = {"gold", "truth", "ground_truth", "ground truth", "reference", "consensus", "majority", "final"}
-_TRUTHS |= {"adjudicated"}
-_NAMES = ("name", "your name", "email", "email address", "e-mail", "initials", "responseid", "response id")
-SURVEY = {"responseid", "response id", "timestamp", "email address"}  #: columns that forms write
+_TRUTHS |= {"adjudicated", "expected", "target"}
+_NAMES = ("name", "your name", "email", "initials", "responseid", "response id", "respondent id", "email address")
+_NAMES += ("e-mail",)
+SURVEY = {"responseid", "response id", "respondent id", "timestamp", "email address"}  #: columns that forms write
 _SUMS = ("total", "totals", "sum", "mean", "average", "median", "std", "sd")  #: cases that sum up others
 _COUNTS = ("n", "count", "counts", "freq", "frequency")  #: columns that say how often a row is there
 _VOTES = (*_COUNTS, "votes", "n_votes")  #: and how often a class was named
@@ -59,7 +62,7 @@ def is_wide(source: Source) -> bool:
     if all(any(one in names for one in OUTCOMES[role]) for role in ("system_a", "system_b")):
         raise AnnotationError("these are comparisons of two systems, which plausibly systems reads (pb.systems)")
     people = [name for name in map(str, source.names) if is_person(name) and name not in (source.classes or ())]
-    case, count = _case(source), _count(source)
+    case, count, who = _case(source), _count(source), find("annotator", source.names)
     if "count" in source.roles or (len(people) == 1 and len(names) == 2 and case is not None):
         return True
     if case is None and (len(people) > 1 or count is None):
@@ -77,7 +80,9 @@ def is_wide(source: Source) -> bool:
     in_file = source.path is not None and len(people) < 2
     if in_file and not _holds_text(next(read_batches(source.path), {})):
         return False
-    return len(_annotators(source)) > 1
+    annotators = _annotators(source)
+    # Where a column names who answers in each row, others are answers to several questions.
+    return len(annotators) > 1 and (None in (case, who) or who in annotators)
 
 
 def is_person(name: str) -> bool:
@@ -107,6 +112,11 @@ def wide_rows(source: Source) -> Source:
         people = [name for name in cells if name not in (case, count, *CASE)]
         counted = [name for name in people if any(map(is_number, {*texts[name]} - {None}))]
         people = counted if len(counted) > 1 else people  # words beside numbers are of cases
+        if case is None and count is None and len(people) > 2 and _may_be_names(texts, people):
+            raise AnnotationError(
+                f"{people[0]!r} differs in every row and may name the cases: say case={people[0]!r} (--case "
+                f"{shlex.quote(people[0])}); if an annotator gave these labels, add a column case"
+            )
     people = [name for name in people if name.strip().lower() not in TOTALS or not _is_sum(texts, name, people)]
     kept, sums = _without_sums(texts, case)
     rest = [name for name in cells if name not in (case, count, *people)]
@@ -130,6 +140,15 @@ def wide_rows(source: Source) -> Source:
         words += '; if they count labels, say layout="counts" (--layout counts)'
     warnings.warn(words, PlausiblyWarning, stacklevel=4)
     return found
+
+
+def _may_be_names(texts: Mapping[str, np.ndarray], people: list[str]) -> bool:
+    """Whether the first of some columns differs in every row, and no other does, or it counts the rows."""
+    unlike = [name for name in people if len({*texts[name]} - {None}) == len(texts[name]) > 1]
+    if unlike[:1] != people[:1]:
+        return False
+    numbers = pd.to_numeric(texts[unlike[0]], errors="coerce")
+    return len(unlike) == 1 or bool((np.diff(numbers) == 1).all())
 
 
 def melted(texts: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -217,13 +236,17 @@ def rater_rows(source: Source) -> Source:
             f"no column names the annotators, among {some([*cells], 9)}; say which one does with annotator= "
             "(--annotator)"
         )
-    cases = _annotators(source) or [name for name in cells if name != who and name.strip().lower() not in SURVEY]
-    # Qualtrics has two more rows of headers, the second of which says where columns come from.
+    # Qualtrics has two more rows of headers, the second of which says where columns come from; SurveyMonkey has one.
     first = next((row + 1 for row, one in enumerate(list_of(cells[who])) if "ImportId" in str(one)), 0)
-    row, place, said = melted({name: source.texts[name][first:] for name in cases})
+    first = 1 if not first and who.strip().lower() == "respondent id" and 0 in missing(cells[who]) else first
+    if first:
+        cells = {name: taken(column, np.arange(first, len(column))) for name, column in cells.items()}
+        source = replace(source, content=None, table=lambda: cells)
+    cases = _annotators(source) or [name for name in cells if name != who and name.strip().lower() not in SURVEY]
+    row, place, said = melted({name: source.texts[name] for name in cases})
     order = np.argsort(place, kind="stable")
     columns = {"case": column_of([cases[one] for one in place[order].tolist()])}
-    columns["annotator"] = _filled(cells[who], first + row[order], "annotator")
+    columns["annotator"] = _filled(cells[who], row[order], "annotator")
     rest = [name for name in cells if name not in (who, *cases)]
     left = f"; {some(rest, 9)} {'is' if len(rest) == 1 else 'are'} left out" if rest else ""
     where = "" if source.path is None else f"{source.path}: "

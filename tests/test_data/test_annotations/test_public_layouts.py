@@ -1,0 +1,132 @@
+"""Files as forms, platforms and data sets write them: read rightly, or refused with a sentence whose fix works."""
+
+import json
+import warnings
+
+import pytest
+
+import plausibly as pb
+from plausibly.agreement import Labels
+from plausibly.base.errors import PlausiblyError, PlausiblyWarning
+
+Y, N = "Yes", "No"
+SAID = {"Q1": [Y, Y, N], "Q2": [N, N, N], "Q3": [Y, N, Y]}
+ROWS = {"layout": "raters-in-rows"}
+QUALTRICS = "StartDate,ResponseId,Q1,Q2,Q3\nStart Date,Response ID,Image 1?,Image 2?,Image 3?\n"
+QUALTRICS += ",".join(['"{""ImportId"":""x""}"'] * 5)
+QUALTRICS += "\n2024,R_1,Yes,No,Yes\n2024,R_2,Yes,No,No\n2024,R_3,No,No,Yes\n"
+SURVEYMONKEY = "Respondent ID,Email Address,Q1,Q2,Q3\n,,Response,Response,Response\n11,,Yes,No,Yes\n12,,Yes,No,No\n"
+SURVEYMONKEY += "13,,No,No,Yes\n"
+NIH = "Image ID,Reader ID,Fracture,Effusion,Age\na,7,NO,YES,5\na,8,NO,NO,5\nb,7,YES,NO,6\nb,8,YES,NO,6\n"
+EMOTIONS = "text,id,rater_id,anger,joy\nhurt,e1,1,0,1\nhurt,e1,2,1,1\ngreat,e2,1,0,0\ngreat,e2,3,0,0\n"
+STUDY = "patient,reader,malignant,birads\n1,ann,yes,5\n1,bob,yes,4\n2,ann,no,2\n2,bob,no,2\n"
+REDCAP = "record_id,redcap_repeat_instance,reader,finding___1,finding___2\n1,1,a,1,0\n1,2,b,1,0\n2,1,a,0,1\n2,2,b,0,1\n"
+SURGE = "task_id,item,worker_id,response_id,Is it toxic?\nT1,p,a,R1,x\nT1,p,b,R2,y\nT2,q,a,R3,x\nT2,q,b,R4,x\n"
+PYBOSSA = "id,task_id,user_id,info\n1,100,7,Yes\n2,100,8,No\n3,101,7,Yes\n4,101,8,Yes\n"
+GERMAN = "Fall;Prüfer 1;Prüfer 2;Bemerkung\n1;2,5;3,0;\n2;1,0;1,5;unscharf\n3;4,5;4,0;\n"
+LISTS = [{"id": f"x{n}", "label": said, "annotator_id": ["a", "b"]} for n, said in enumerate([[0, 1], [2, 2]])]
+BOARD = {"columns": ["id", "annotator", "label"], "data": [["p", "a", "x"], ["p", "b", "y"], ["q", "a", "x"]]}
+
+#: Name, content, options, and labels by case.
+READ = [
+    ("qualtrics.csv", QUALTRICS, ROWS, SAID),
+    ("surveymonkey.csv", SURVEYMONKEY, ROWS, SAID),
+    ("nih.csv", NIH, {"label": "Effusion"}, {"a": ["YES", "NO"], "b": ["NO", "NO"]}),
+    ("emotions.csv", EMOTIONS, {"case": "id", "label": "anger"}, {"e1": ["0", "1"], "e2": ["0", "0"]}),
+    ("study.csv", STUDY, {"label": "malignant"}, {"1": ["yes", "yes"], "2": ["no", "no"]}),
+    ("redcap.csv", REDCAP, {"label": "finding___1"}, {"1": ["1", "1"], "2": ["0", "0"]}),
+    ("surge.csv", SURGE, {"label": "Is it toxic?"}, {"p": ["x", "y"], "q": ["x", "x"]}),
+    ("pybossa.csv", PYBOSSA, {"label": "info"}, {"100": ["Yes", "No"], "101": ["Yes", "Yes"]}),
+    ("german.csv", GERMAN, {"layout": "wide", "case": "Fall"}, {"1": [2.5, 3], "2": [1, 1.5], "3": [4.5, 4]}),
+    ("lists.jsonl", LISTS, {}, {"x0": [0, 1], "x1": [2, 2]}),
+    ("board.table.json", BOARD, {}, {"p": ["x", "y"], "q": ["x"]}),
+]
+
+
+def saved(folder, name, content):
+    if name.endswith(("jsonl", "manifest")):
+        content = "\n".join(map(json.dumps, content))
+    text = content if isinstance(content, str) else json.dumps(content)
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder / name
+
+
+@pytest.mark.parametrize(("name", "content", "options", "expected"), READ, ids=[row[0] for row in READ])
+def test_what_is_said_of_each_case_is_read(tmp_path, name, content, options, expected):
+    path = saved(tmp_path, name, content)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PlausiblyWarning)
+        read = Labels.of(path, **options)
+    found: dict = {}
+    for case, value in zip(read.cases[read.case].tolist(), read.values.tolist(), strict=True):
+        found.setdefault(str(case), []).append(value)
+    assert {case: [*map(str, said)] for case, said in found.items()} == {
+        case: [str(type(found[case][0])(one)) for one in said] for case, said in expected.items()
+    }
+
+
+LABEL = "the annotators, but no column is called label; say which of .*{}.* is it with"
+#: Name, content, options, and a part of the sentence, which names the option or the table that then works.
+REFUSED = [
+    ("forms.csv", "Timestamp,Email Address,Image 1?,Image 2?\n1,a@x,Yes,No\n2,b@x,Yes,Yes\n", {}, "raters-in-rows"),
+    ("surveymonkey.csv", SURVEYMONKEY, {}, "raters-in-rows"),
+    ("nih.csv", NIH, {}, LABEL.format("Effusion")),
+    ("emotions.csv", EMOTIONS, {}, LABEL.format("anger")),
+    ("findings.csv", "case,reader,sick,urgent\n1,a,y,n\n2,a,n,n\n3,b,y,y\n", {}, LABEL.format("sick")),
+    ("study.csv", STUDY, {}, LABEL.format("malignant")),
+    ("redcap.csv", REDCAP, {}, LABEL.format("finding___1")),
+    ("surge.csv", SURGE, {}, LABEL.format("Is it toxic")),
+    ("pybossa.csv", PYBOSSA, {}, LABEL.format("info")),
+    ("german.csv", GERMAN, {"layout": "wide"}, "'Fall' differs in every row and may name the cases: .*--case Fall"),
+    ("potato.csv", "instance_id,user,s:::a,s:::b\n1,a,x,\n1,b,,x\n2,a,x,\n", {}, "are potato's, .* write one column"),
+    ("study.csv", "Reader study,,\ncase,r1,r2\n1,2,3\n", {}, "one row of names, .* and no title above"),
+    ("input.csv", "id,output,expected\n1,4,four\n2,Rome,Rome\n3,Bern,Bern\n", {}, "no layout fits|no column"),
+    ("a.tsv", "#FORMAT=WebAnno TSV 3.3\n\n#Text=A b.\n1-1\t0-1\tA\tdrug\n", {}, "INCEpTION's .* export CoNLL 2002"),
+    ("a.ann", "T1\tDrug 0 7\tAspirin\n", {}, "spans by one annotator: .* to plausibly agreement"),
+    ("workers.json", [{"datasetObjectId": "0", "annotations": []}], {}, "SageMaker Ground Truth's workers, .* a table"),
+    ("out.manifest", [{"source-ref": "s3://0", "animal": 0}], {}, "Ground Truth's manifest, .* write a table"),
+    ("a.jsonl", [{"id": 1, "label_annotations": {}, "span_annotations": {}}], {}, "potato's output .* write a table"),
+    ("stats.json", [{"instance_id": "id0", "stats": []}], {}, "HELM's .* plausibly systems, write a table"),
+    ("scale.json", [{"task_id": "5", "response": {"a": "b"}, "type": "t"}], {}, "records with 'task_id', .* a table"),
+    ("v7.json", {"version": "2.0", "item": {}, "annotations": []}, {}, "an object with 'version', .* write a table"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "words"), REFUSED, ids=[f"{number}-{row[0]}" for number, row in enumerate(REFUSED)]
+)
+def test_what_cannot_be_read_is_refused_with_what_to_do(tmp_path, name, content, options, words):
+    path = saved(tmp_path, name, content)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PlausiblyWarning)
+        with pytest.raises(PlausiblyError, match=words):
+            pb.read_annotations(path, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        (name, content, words)
+        for name, content, options, words in REFUSED
+        if not options and name not in ("input.csv", "findings.csv")
+    ],
+)
+def test_the_doctor_says_the_same(tmp_path, name, content, words):
+    (looked,) = pb.doctor(saved(tmp_path, name, content)).files
+    assert looked.role is None
+    with pytest.raises(PlausiblyError, match=words):
+        raise PlausiblyError(looked.words)
+
+
+def test_what_is_left_out_is_named_by_the_doctor(tmp_path):
+    path = saved(tmp_path, "a.csv", "case_id,R1_sick,R1_grade,R2_sick,R2_grade\n1,y,5,y,4\n2,n,2,n,2\n3,n,3,y,4\n")
+    text = str(pb.doctor(path))
+    assert "Note: the columns 'R1_sick', 'R2_sick' are read as one annotator each" in text
+    assert "'R1_grade', 'R2_grade' are left as further columns." in text
+
+
+def test_a_second_answer_never_hints_at_the_column_of_scores(tmp_path):
+    rows = "patient_id,nodule_id,reader,malignancy\np,1,1,5\np,1,2,4\np,2,1,2\np,2,2,1\nq,1,1,3\n"
+    with pytest.raises(PlausiblyError, match="second answer") as told:
+        pb.read(saved(tmp_path, "a.csv", rows), case="patient_id", annotator="reader", score="malignancy")
+    assert "--case score" not in str(told.value)
