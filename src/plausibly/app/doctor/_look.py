@@ -1,11 +1,9 @@
 """One file: what it is, what it holds, and what its columns are taken for."""
 
 import re
-import shlex
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from plausibly.app.doctor._hints import ROLES, refuse_unknown, roles_by_words
 from plausibly.app.doctor._looked import Looked, Role
 from plausibly.app.doctor._outcomes import Found, comparisons_in, outcomes_in
 from plausibly.base.errors import FileError, PlausiblyError, PlausiblyWarning, PredictionError
@@ -43,15 +42,6 @@ _PEOPLE = {*COLUMNS["annotator"], "annotation"}
 _CLUSTERS = ("patient", "subject", "cluster")  # how columns of clusters of cases begin
 _GOLD = ("gold", "truth", "true", "reference", "biopsy", "outcome", "expected")  # parts of names of files
 _MOST_GROUPS, _MOST_CONDITIONS = 20, 4
-_SAID = ("label", "score")
-_ROLES = ("case", "annotator", "label", "score")  #: in the order in which options name their columns
-#: Words of names of columns that hint at what they are; in the order in which columns are looked for.
-_HINTS = {
-    "annotator": "annotator reader rater coder expert judge reviewer grader labeler labeller evaluator user worker",
-    "label": "label class diagnosis answer response verdict category decision finding choice",
-    "score": "score rating grade",
-    "case": "case id image item task study question prompt document sample example text scan slide",
-}
 
 
 def look(
@@ -170,14 +160,8 @@ def _table(path: Path, source: Source, classes: np.ndarray | None) -> Looked:
     several = case is None or len({*list_of(columns[case])}) < len(columns[case])
     if several and (found := _by_words(path, names, classes)) is not None:
         return found
-    if case is None and "case" in (roles := _roles_by_words(names)):
-        label = None if "label" in roles else find("label", names)
-        looks = ", ".join(f"{some(like)} looks like {role}" for role, like in roles.items())
-        options = " ".join(f"--{role} {shlex.quote(like[0])}" for role, like in roles.items())
-        raise FileError(
-            f"no column has a name that is known, but {looks}: say so, {options}, or, in predictions, call it case"
-            + ("" if label is None else f" ({label!r} is taken for the label; name another with --label)")
-        )
+    if case is None:
+        refuse_unknown(names)
     if len(numbers) == len(rest):
         table = [list_of(columns[name]) for name in rest]
         whole = all(float(cell).is_integer() for column in table for cell in column)
@@ -207,24 +191,11 @@ def _outcomes(path: Path, found: Found) -> Looked:
     return Looked(path, "outcomes", words, found.columns, read, options=found.words)
 
 
-def _roles_by_words(names: Sequence[str]) -> dict[str, list[str]]:
-    """Return the columns of unknown names that look like a role, by role, by words in their names."""
-    usual = {role: name for role in _HINTS if (name := find(role, names)) is not None}
-    called: dict[str, list[str]] = {}
-    for role, hints in _HINTS.items():
-        free = [name for name in names if name not in {*usual.values(), *chain(*called.values())}]
-        words = {name: {*re.split(r"[^a-z]+", name.lower())} for name in free}
-        like = [name for name in free if words[name] & {*hints.split()} and not ("id" in words[name] and role in _SAID)]
-        if like and role not in usual and not (role == "score" and "label" in {*usual, *called}):
-            called[role] = like
-    return {role: called[role] for role in _ROLES if role in called}
-
-
 def _by_words(path: Path, names: Sequence[str], classes: np.ndarray | None) -> Looked | None:
     """Read annotations some columns of which only look like their roles, which commands are told; None if not so."""
-    found = _roles_by_words(names)
+    found = roles_by_words(names)
     roles = {role: like[0] for role, like in found.items() if len(like) == 1}
-    there = {*roles, *(role for role in _ROLES if find(role, names) is not None)}
+    there = {*roles, *(role for role in ROLES if find(role, names) is not None)}
     if not roles or len(roles) < len(found) or not {"case", "annotator"} < there:
         return None
     try:
@@ -265,7 +236,7 @@ def opened_as(source: Any, asked: Mapping[str, str], classes: np.ndarray | None)
     """Open a file, or files by one annotator each, as options say."""
     missing = None if "missing" not in asked else asked["missing"].split(",")
     rest = {name: asked.get(name) for name in ("layout", "control", "repeats")}
-    roles = {role: asked.get(role) for role in (*_ROLES, "count")}
+    roles = {role: asked.get(role) for role in (*ROLES, "count")}
     return open_any(source, roles, missing=missing, classes=classes, **rest)
 
 
@@ -284,7 +255,7 @@ def _readings(path: Path, source: Source, condition: str) -> Looked | None:
             continue
         labels = Labels.of(replace(source, repeats="readings"))
         words = f"readings in {many(len(different), 'condition')} ({some(sorted(different), 9)}): {labels}"
-        taken = {one: what for one, what in _taken(source).items() if what in _ROLES} | {name: "condition"}
+        taken = {one: what for one, what in _taken(source).items() if what in ROLES} | {name: "condition"}
         return Looked(path, "labels", words, taken, labels=labels, cases=labels.cases, conditions=name)
     return None
 

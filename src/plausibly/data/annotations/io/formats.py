@@ -4,11 +4,11 @@ A source has the first format of the table whose suffix it has and that recognis
 case return :class:`Answers`, those of tables that are long already the source, and all others :class:`Rows`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
-from plausibly.base.errors import AnnotationError, ArgumentError, FileError, suggest
+from plausibly.base.errors import ArgumentError, FileError, suggest
 from plausibly.data.annotations._rows import Rows
 from plausibly.data.annotations.io._annotation_tools import (
     argilla_answers,
@@ -70,6 +70,7 @@ from plausibly.data.annotations.io.case_rows import (
 from plausibly.data.annotations.io.files import BY_ANNOTATOR, TABLES
 from plausibly.data.annotations.io.long_table import is_long, is_of_scores, write_long_table
 from plausibly.data.annotations.io.source import JSON, Source, column_of, open_files
+from plausibly.data.annotations.io.unread import refuse_unread
 from plausibly.data.annotations.io.verdicts import Reader, answers_to_one
 from plausibly.data.annotations.io.wide import counted_long, is_counted_long, is_wide, rater_rows, wide_rows
 
@@ -333,40 +334,9 @@ def read_source(source: Source, formats: Sequence[Format] = FORMATS) -> Rows | S
     return source.as_long(cells, scores=found.scores, graded=found.rating)
 
 
-#: Fields of files that are known and not read, with what to do.
-UNREAD = {
-    ("data_row", "projects"): "this is Labelbox's export, which is not read here: write a table with the case "
-    "(data_row.global_key), the annotator (label_details.created_by) and the label (the name of the answer)",
-    ("spec", "final_report"): "this is a log of OpenAI's evals, with the marks of one system and no annotators: for "
-    "plausibly systems, write a table with the columns system, case (sample_id), rater and outcome (data.correct)",
-    ("shapes", "imagePath"): "this is LabelMe's file of one image, which is not read here: write the boxes of each "
-    "annotator as {image: [[left, top, right, bottom], …]}, and give ann=ann.json bob=bob.json to plausibly agreement "
-    "--kind boxes",
-    ("images", "annotations", "categories"): "these are objects in images (COCO), which plausibly agreement compares: "
-    "give a file for each annotator, ann=ann.json bob=bob.json --kind boxes (pb.agreement.read_labels)",
-    ("expert_annotations", "turker_annotations"): "these are SummEval's, with several numbers by each annotator: write "
-    "a table of one of them, with a case (id and model_id), an annotator and a score",
-    ("datasetObjectId", "annotations"): "these are answers of SageMaker Ground Truth's workers, which are not read "
-    "here: write a table with the case (datasetObjectId), the annotator (workerId) and the label (in "
-    "annotationData.content)",
-    ("source-ref",): "this is SageMaker Ground Truth's manifest, which holds one label per case, made of those of all "
-    "workers: write a table of these (worker-response files: datasetObjectId, workerId, annotationData), with the "
-    "columns case, annotator and class",
-    ("label_annotations", "span_annotations"): "this is potato's output of one annotator, which is not read here: "
-    "write a table with the case (id), the annotator and the label (the name in label_annotations)",
-    ("instance_id", "stats"): "these are HELM's statistics of one system, without annotators: for plausibly systems, "
-    "write a table with the columns system, case (instance_id), rater and outcome (mean of the metric in stats)",
-    ("generator_1", "generator_2"): "these are comparisons of two systems: for plausibly systems, write a table with "
-    "system_a (generator_1), system_b (generator_2), case, rater, and as outcome the system that is preferred, or tie",
-}
-
-
 def taken_apart(source: Source, formats: Sequence[Format]) -> Rows | Answers | Source | None:
     """Read a source by the reader of its format."""
-    names = {*map(str, source.content)} if isinstance(source.content, Mapping) else {*source.names}
-    for fields, told in UNREAD.items():
-        if {*fields} <= names and not source.roles:
-            raise AnnotationError(told)
+    refuse_unread(source)
     known = format_of(source, formats)
     if known is not None and source.control is not None and not known.controls:
         refuse_control(source.control)
