@@ -3,22 +3,22 @@
 import warnings
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from plausibly.app.doctor._look import is_numeric, of_one_rater
+from plausibly.app.doctor._look import of_one_rater
 from plausibly.app.doctor._looked import Looked
 from plausibly.base.checks import are_percentages
 from plausibly.base.errors import PlausiblyError, PlausiblyWarning
 from plausibly.base.names import many
 from plausibly.data.annotations import Annotations
-from plausibly.data.annotations.io.answers import whole
-from plausibly.data.annotations.io.columns import list_of
+from plausibly.data.annotations.io.class_columns import POSITIVE
 from plausibly.data.annotations.io.files import TABLES, ending
 from plausibly.data.annotations.io.matrix import Matrix
-from plausibly.data.annotations.io.predicted import predicted_labels
-from plausibly.data.annotations.io.spellings import CASE, find
-from plausibly.data.annotations.io.table_files import read_columns
+from plausibly.data.annotations.io.predicted import predicted_labels, unpack
+from plausibly.data.annotations.io.spellings import CASE, PREDICTED, find
+from plausibly.data.annotations.io.table_files import header_of
 
 
 def as_classifier(one: Looked, main: Looked) -> Looked | None:
@@ -67,24 +67,19 @@ def as_classifiers(one: Looked, main: Looked) -> list[Looked]:
     known = one.role in ("annotations", "groups", "predictions", None) and one is not main
     if not known or ending(one.path) not in TABLES or main.classes is None:
         return []
-    classes, columns = {*main.classes.tolist()}, read_columns(one.path)
-    case = find("case", columns, {"case": CASE})
-    if case is None:
-        return []
-    cases, found = list_of(columns.pop(case)), []
-    for name, column in columns.items():
-        given = [cell is not None and bool(str(cell).strip()) for cell in list_of(column)]
-        cells = [cell for cell, is_given in zip(list_of(column), given, strict=True) if is_given]
-        path, named = Path(f"{one.path}:{name}"), {"column": name, "cases": np.array(cases, str)[given]}
-        if cells and {str(whole(cell)) for cell in cells} <= classes:
-            found.append(replace(of_one_rater(path, named["cases"], cells, {}), role="labels of one rater", **named))
-        elif (
-            len(classes) == 2
-            and name not in classes
-            and is_numeric(column)
-            and all(0 <= float(cell) <= 1 for cell in cells)
-        ):
-            matrix = Matrix(np.array(cells, float)[:, None], None, None)
-            words = f"predictions of {many(len(cells), 'case')}, one number each"
-            found.append(Looked(path, "predictions", words, content=matrix, **named))
+    classes, names, found = {*main.classes.tolist()}, header_of(one.path), []
+    case = find("case", names, {"case": CASE})
+    for name in names if case is not None else ():
+        if name == case:
+            continue
+        said = unpack(f"{one.path}:{name}", classes, PREDICTED[0], POSITIVE[0])
+        path, values = Path(f"{one.path}:{name}"), said.iloc[:, -1].tolist()
+        own: dict[str, Any] = {"column": name, "cases": said["case"].to_numpy(str)}
+        if PREDICTED[0] in said:
+            if values and {*values} <= classes:
+                found.append(replace(of_one_rater(path, own["cases"], values, {}), role="labels of one rater", **own))
+        elif len(classes) == 2 and name not in classes and all(0 <= value <= 1 for value in values):
+            matrix = Matrix(np.array(values, float)[:, None], None, None)
+            words = f"predictions of {many(len(values), 'case')}, one number each"
+            found.append(Looked(path, "predictions", words, content=matrix, **own))
     return found if len(found) > 1 else []

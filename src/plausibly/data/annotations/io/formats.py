@@ -4,7 +4,7 @@ A source has the first format of the table whose suffix it has and that recognis
 case return :class:`Answers`, those of tables that are long already the source, and all others :class:`Rows`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
@@ -336,7 +336,8 @@ def read_source(source: Source, formats: Sequence[Format] = FORMATS) -> Rows | S
 
 def taken_apart(source: Source, formats: Sequence[Format]) -> Rows | Answers | Source | None:
     """Read a source by the reader of its format."""
-    refuse_unread(source)
+    if not source.roles:
+        refuse_unread({*map(str, source.content)} if isinstance(source.content, Mapping) else source.names)
     known = format_of(source, formats)
     if known is not None and source.control is not None and not known.controls:
         refuse_control(source.control)

@@ -1,12 +1,8 @@
 """Files that are known and not read, with what to do: exports of one system, of objects, or without annotators."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 from plausibly.base.errors import AnnotationError
-
-if TYPE_CHECKING:
-    from plausibly.data.annotations.io.source import Source
 
 #: Fields of such files.
 _UNREAD = {
@@ -36,9 +32,8 @@ _UNREAD = {
 }
 
 
-def refuse_unread(source: "Source") -> None:
-    """Refuse a file with the fields of one that is known and not read, unless the user names columns."""
-    names = {*map(str, source.content)} if isinstance(source.content, Mapping) else {*source.names}
+def refuse_unread(names: Collection[str]) -> None:
+    """Refuse a file by the names of its columns or fields, if one that is known and not read has them."""
     for fields, told in _UNREAD.items():
-        if {*fields} <= names and not source.roles:
+        if {*fields} <= {*names}:
             raise AnnotationError(told)
