@@ -429,7 +429,7 @@ def test_a_table_with_a_column_for_each_classifier(labels, tmp_path):
         (one, "labels of one rater") for one in ("gpt", "llama")
     ]
     assert parse(of(found, "evaluate"))["predictions"] == [f"{one}={names}:{one}" for one in ("gpt", "llama")]
-    assert "of 30 checks" in run(of(found, "audit")).output  # 22 without predictions
+    assert "of 31 checks" in run(of(found, "audit")).output  # 23 without predictions
     said = table(tmp_path / "m.csv", "case,prediction", *(f"c{i},{'ab'[i % 2] if i else ''}" for i in range(30)))
     found = pb.doctor([labels, said])
     assert "2 different, 'b', 'a', 1 blank" in str(found.files[1])
