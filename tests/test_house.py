@@ -22,7 +22,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "agreement": 8690,  # reader studies; a sentence for each note; 0 and 1 that may mean either
         "app": 13780,  # what doctor leaves out; notebooks and pages of every result
         "base": 2286,  # lanes of rejection, from posterior; results in notebooks; LAPACK for loaded programs
-        "data": 15550,  # predictions by an annotator; what to give where a file is not read; counts of several chains
+        "data": 15570,  # predictions by an annotator; what to give where a file is not read; counts of several chains
         "decisions": 3896,  # what is said of sets without the prior
         "distances": 1860,  # distances of sets
         "distributions": 1240,
@@ -34,7 +34,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "plausibly": 120,
         "posterior": 3770,  # arrays that are computed when they are read, from aggregation; files of closed forms
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 40030,  # public layouts; a terminal, a notebook and a page say the same; loaded programs that solve
+        "tests": 40050,  # public layouts; a terminal, a notebook and a page say the same; loaded programs that solve
         "validation": 6978,  # panels of other experts: public readers and simulated ones; scales of their priors
     },
     "shape": {

@@ -25,6 +25,11 @@ SURGE = "task_id,item,worker_id,response_id,Is it toxic?\nT1,p,a,R1,x\nT1,p,b,R2
 PYBOSSA = "id,task_id,user_id,info\n1,100,7,Yes\n2,100,8,No\n3,101,7,Yes\n4,101,8,Yes\n"
 GERMAN = "Fall;Prüfer 1;Prüfer 2;Bemerkung\n1;2,5;3,0;\n2;1,0;1,5;unscharf\n3;4,5;4,0;\n"
 LISTS = [{"id": f"x{n}", "label": said, "annotator_id": ["a", "b"]} for n, said in enumerate([[0, 1], [2, 2]])]
+SNLI = "gold_label\tsentence\tpairID\tlabel1\tlabel2\tlabel3\nn\tA\tc1\tn\te\tn\ne\tB\tc2\te\t\t\n"
+JIGSAW = "id,worker,toxic,obscene\n5,33,0,0\n5,45,1,0\n6,33,0,0\n6,45,0,0\n"
+FOOTER = "case,Reader 1,Reader 2\n1,4,3\n2,2,2\nkappa,0.4,0.3\n"
+PANDAS = {"case": {"0": "p", "1": "p", "2": "q"}, "annotator": {"0": "a", "1": "b", "2": "a"}}
+PANDAS |= {"label": {"0": "x", "1": "y", "2": "x"}}
 BOARD = {"columns": ["id", "annotator", "label"], "data": [["p", "a", "x"], ["p", "b", "y"], ["q", "a", "x"]]}
 
 #: Name, content, options, and labels by case.
@@ -39,6 +44,10 @@ READ = [
     ("pybossa.csv", PYBOSSA, {"label": "info"}, {"100": ["Yes", "No"], "101": ["Yes", "Yes"]}),
     ("german.csv", GERMAN, {"layout": "wide", "case": "Fall"}, {"1": [2.5, 3], "2": [1, 1.5], "3": [4.5, 4]}),
     ("lists.jsonl", LISTS, {}, {"x0": [0, 1], "x1": [2, 2]}),
+    ("snli.tsv", SNLI, {}, {"c1": ["n", "e", "n"], "c2": ["e"]}),
+    ("jigsaw.csv", JIGSAW, {"label": "toxic"}, {"5": ["0", "1"], "6": ["0", "0"]}),
+    ("footer.csv", FOOTER, {}, {"1": [4, 3], "2": [2, 2]}),
+    ("pandas.json", PANDAS, {}, {"p": ["x", "y"], "q": ["x"]}),
     ("board.table.json", BOARD, {}, {"p": ["x", "y"], "q": ["x"]}),
 ]
 
@@ -80,6 +89,9 @@ REFUSED = [
     ("german.csv", GERMAN, {"layout": "wide"}, "'Fall' differs in every row and may name the cases: .*--case Fall"),
     ("potato.csv", "instance_id,user,s:::a,s:::b\n1,a,x,\n1,b,,x\n2,a,x,\n", {}, "are potato's, .* write one column"),
     ("study.csv", "Reader study,,\ncase,r1,r2\n1,2,3\n", {}, "one row of names, .* and no title above"),
+    ("jigsaw.csv", JIGSAW, {}, "no column 'class' .* say which column it is with .*--label"),
+    ("two.csv", ",Reader 1,,Reader 2,\nCase,A,B,A,B\n1,y,3,y,4\n", {}, "as where cells are merged; write one row"),
+    ("wrapped.json", {"annotations": [{"case": "p", "label": "x"}]}, {}, "an object with 'annotations' .* a table"),
     ("input.csv", "id,output,expected\n1,4,four\n2,Rome,Rome\n3,Bern,Bern\n", {}, "no layout fits|no column"),
     ("a.tsv", "#FORMAT=WebAnno TSV 3.3\n\n#Text=A b.\n1-1\t0-1\tA\tdrug\n", {}, "INCEpTION's .* export CoNLL 2002"),
     ("a.ann", "T1\tDrug 0 7\tAspirin\n", {}, "spans by one annotator: .* to plausibly agreement"),
@@ -116,6 +128,12 @@ def test_the_doctor_says_the_same(tmp_path, name, content, words):
     assert looked.role is None
     with pytest.raises(PlausiblyError, match=words):
         raise PlausiblyError(looked.words)
+
+
+def test_a_table_that_is_called_txt_is_no_list_of_classes(tmp_path):
+    with pytest.raises(PlausiblyError, match=r"line 1 has a tab, .* call it \.tsv"):
+        pb.annotations.read_classes(saved(tmp_path, "snli.txt", SNLI))
+    assert "call it .tsv" in pb.doctor(tmp_path / "snli.txt").files[0].words
 
 
 def test_what_is_left_out_is_named_by_the_doctor(tmp_path):

@@ -53,6 +53,8 @@ def read_classes(path: str | os.PathLike) -> np.ndarray:
                 raise AnnotationError(
                     f"line {number} is blank, and each line names a class; name it, or remove the line"
                 )
+            if "\t" in name:
+                raise AnnotationError(f"line {number} has a tab, but names a class; if this is a table, call it .tsv")
             if lines.setdefault(name, number) != number:
                 raise AnnotationError(
                     f"line {number}: the class {name!r} is already listed in line {lines[name]}; list each class once"

@@ -77,7 +77,8 @@ def _table(
 ) -> Table:
     """Make arrays of columns by role; `in_text` says that numbers are text that reads as numbers."""
     advice = f"it needs {', '.join(map(repr, needed[:-1]))} and {needed[-1]!r}"
-    chosen = {name: found[spelling_of(name, found, advice)] for name in needed}
+    option = "; say which column it is with {0}= (--{0})" if "annotator" in needed else ""
+    chosen = {name: found[spelling_of(name, found, advice + option.format(name))] for name in needed}
     for name in columns:
         if name not in found:
             raise AnnotationError(f"the table has no column {name!r} (columns found: {', '.join(map(repr, found))})")

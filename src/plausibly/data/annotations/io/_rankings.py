@@ -134,7 +134,8 @@ def _top_level(rankings: object, classes: np.ndarray | None) -> tuple[list[tuple
     """Return (name, annotations) of every case, and the classes that rule."""
     if isinstance(rankings, Mapping):
         unknown = [key for key in rankings if key not in ("classes", "cases")]
-        if len(unknown) > 1 and "cases" not in rankings:
+        nested = any(isinstance(one, Mapping | list) for one in rankings.values())
+        if unknown and nested and "cases" not in rankings:
             raise AnnotationError(
                 f"an object with {some(unknown, 5)} is of no form that is known here; write a table with the columns "
                 "case, annotator and class, or {case: {annotator: label}}"

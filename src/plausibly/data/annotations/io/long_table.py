@@ -148,7 +148,9 @@ def rows_of(
         needed += "; if all rows are by one person, or gold labels, add a column annotator with one name"
     for name in ("case", "annotator", what):
         numbered = name == "annotator" and without_names(columns) and ANONYMOUS in columns
-        called[name] = ANONYMOUS if numbered else spelling_of(name, columns, needed)
+        role = "label" if name == "class" else name
+        which = f"{needed}; say which column it is with {role}= (--{role})"
+        called[name] = ANONYMOUS if numbered else spelling_of(name, columns, which)
         column = columns[called[name]]
         found[name] = name_column(column, name) if name in NAMES else column
     orderings = [name for name in more if name in columns and name not in WHEN]

@@ -18,7 +18,7 @@ from plausibly.data.annotations.io.case_rows import is_of_cases
 from plausibly.data.annotations.io.columns import frame_columns, is_frame, is_nothing, list_of
 from plausibly.data.annotations.io.files import BY_ANNOTATOR, TABLES, WORKBOOK, ending, naming, read_json, read_lines
 from plausibly.data.annotations.io.long_table import is_long
-from plausibly.data.annotations.io.spellings import COLUMNS, FURTHER, renamed
+from plausibly.data.annotations.io.spellings import COLUMNS, FURTHER, find, renamed
 from plausibly.data.annotations.io.table_files import header_of, read_columns
 
 JSON = (".json", ".jsonl")
@@ -169,6 +169,8 @@ def _of_content(content: Any, suffixes: Set[str], roles: Mapping[str, str], **op
     if isinstance(content, Mapping) and {"columns", "data"} <= {*content} and _are_rows(*map(content.get, _SPLIT)):
         names = list(map(str, content["columns"]))  # of Weights & Biases, and of pandas' ``orient="split"``
         content = [dict(zip(names, row, strict=True)) for row in content["data"]]
+    if isinstance(content, Mapping) and _are_columns_by_row(content):
+        content = {name: list(cells.values()) for name, cells in content.items()}
     if isinstance(content, Mapping) and _are_columns(content):
         names = renamed(map(str, content), roles)
         return _of_columns({names[str(name)]: _listed(name, column) for name, column in content.items()}, **options)
@@ -221,6 +223,13 @@ def _are_columns(content: Mapping) -> bool:
             names & {*COLUMNS["case"], *COLUMNS["annotator"], *COLUMNS["label"], *FURTHER["case"], "score", "id"}
         )
     return any(several) and bool(names & {*COLUMNS["case"]}) and bool(names & {*COLUMNS["label"]})
+
+
+def _are_columns_by_row(content: Mapping) -> bool:
+    """Whether a mapping holds the columns of a table as pandas writes them: from the numbers of rows to cells."""
+    named = all(find(role, map(str, content)) is not None for role in ("case", "label"))
+    rows = [[*map(str, cells)] for cells in content.values() if isinstance(cells, Mapping)]
+    return named and len(rows) == len(content) and all(row == [*map(str, range(len(rows[0])))] for row in rows)
 
 
 def _listed(name: Any, column: Any) -> Column:

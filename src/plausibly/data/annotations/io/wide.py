@@ -30,7 +30,7 @@ from plausibly.data.annotations.io.spellings import (
     TOTALS,
     find,
 )
-from plausibly.data.annotations.io.table_files import read_batches
+from plausibly.data.annotations.io.table_files import header_of, read_batches, refuse_repeats
 
 _MOST_CLASSES = 50  #: different labels, of more than which columns of free text have no few in common
 _NOT_ANNOTATORS = {*MARKS, *ANSWERS, *SOFT, "score", "annotation"}
@@ -38,13 +38,13 @@ _PEOPLE = (
     *("annotator", "worker", "user", "person", "human", "observer", "physician", "doctor", "clinician", "radiologist"),
     *("pathologist", "dermatologist", *(name for name in FURTHER["annotator"] if "_" not in name)),
 )
-#: What columns of labels that no annotator gave are called.
-_TRUTHS = {"gold", "truth", "ground_truth", "ground truth", "reference", "consensus", "majority", "final"}
-_TRUTHS |= {"adjudicated", "expected", "target"}
+#: Words of names of columns of labels that no annotator gave, and what may stand beside them.
+_TRUTHS = {"gold", "truth", "reference", "consensus", "majority", "final", "adjudicated", "expected", "target"}
+_BESIDE = {"ground", "label", "class", "vote", "answer", "diagnosis"}
 _NAMES = ("name", "your name", "email", "initials", "responseid", "response id", "respondent id", "email address")
 _NAMES += ("e-mail",)
 SURVEY = {"responseid", "response id", "respondent id", "timestamp", "email address"}  #: columns that forms write
-_SUMS = ("total", "totals", "sum", "mean", "average", "median", "std", "sd")  #: cases that sum up others
+_SUMS = ("total", "totals", "sum", "mean", "average", "median", "std", "sd", "kappa", "icc", "agreement")  #: of others
 _COUNTS = ("n", "count", "counts", "freq", "frequency")  #: columns that say how often a row is there
 _VOTES = (*_COUNTS, "votes", "n_votes")  #: and how often a class was named
 _PERSON = re.compile(rf"(?:.*[\W_])?(?:{'|'.join(_PEOPLE)})s?")
@@ -66,11 +66,9 @@ def is_wide(source: Source) -> bool:
     if "count" in source.roles or (len(people) == 1 and len(names) == 2 and case is not None):
         return True
     if case is None and (len(people) > 1 or count is None):
-        rest = [
-            name
-            for name in source.names
-            if name not in (count, *people) and name.lower().replace("_", " ") not in _TRUTHS
-        ]
+        rest = [name for name in source.names if name not in (count, *people) and not _is_truth(name)]
+        if "" in names and source.path is not None:
+            refuse_repeats(header_of(source.path))  # of two rows of headers
         if len(people) > 1 and rest:
             raise AnnotationError(
                 f"{some(people, 5)} seem to be annotators, but no column is called case; say which of {some(rest, 9)} "
@@ -98,6 +96,12 @@ def is_person(name: str) -> bool:
         return True
     found = _PERSON.match(plain)
     return found is not None and _NUMBERED.fullmatch(plain[found.end() :]) is not None
+
+
+def _is_truth(name: str) -> bool:
+    """Whether a column is called after labels that no annotator gave, such as ``gold_label``."""
+    words = {*re.split(r"[\W_]+", name.strip().lower())}
+    return bool(words & _TRUTHS) and words <= _TRUTHS | _BESIDE
 
 
 def wide_rows(source: Source) -> Source:
@@ -294,7 +298,7 @@ def _annotators(source: Source) -> list[str]:
     called = [name for name in said if is_person(name)]
     if len(called) > 1:  # then others are not, however much their cells look like labels
         return called
-    said = {name: labels for name, labels in said.items() if name.strip().lower() not in _TRUTHS}
+    said = {name: labels for name, labels in said.items() if not _is_truth(name)}
     people = {name for name in said if is_person(name) and name in numbers}
     words = people | (said.keys() - numbers)
     shared = {name: set().union(*(said[other] for other in words if other != name)) for name in said}
