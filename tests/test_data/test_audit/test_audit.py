@@ -48,7 +48,7 @@ def test_every_check_is_a_row_and_finds_nothing_where_nothing_is_odd(cases):
     assert len(table) == 22
     table = look(cases, {"A": np.eye(5)[TRUTH]})
     assert set(SERIOUS) - {"repeated rows"} <= set(table.index)  # of tables
-    assert len(set(table.index)) == len(table) == 29
+    assert len(set(table.index)) == len(table) == 30
     cases["p4"] = {"ann": [["wart"]]}
     assert look(cases).loc["one-annotator cases"].tolist()[:3] == [1, 40, "'p4'"]
 
