@@ -116,7 +116,7 @@ def build_posterior(
     dims = "chain", "draw", "slot"
     groups = {
         "posterior": xr.Dataset(
-            {"plausibility": plausibility.variable(*dims) if on_demand else (dims, plausibility)},
+            {"plausibility": plausibility.variable(*dims) if isinstance(plausibility, Draws) else (dims, plausibility)},
             coords=chain_draw | slot_coords,
         )
     }

@@ -23,7 +23,7 @@ FORM = "closed_form"  #: group in files
 LIKELIHOODS = LIKELIHOOD, PSEUDO_LIKELIHOOD = "log_likelihood", "pseudo_log_likelihood"
 _PARAMETER = "parameter_"  #: before the names of parameters in it
 _TOGETHER = 2**13  # slots that are averaged at a time
-_LITTLE = 2**23  # numbers that are drawn together and kept, as they take up little memory
+_LITTLE = 2**27  # numbers that are drawn together and kept, since several read them: half a gigabyte
 
 
 class OnDemand(BackendArray):
