@@ -303,6 +303,9 @@ def test_differences_are_paired_by_case():
     np.testing.assert_allclose(row[["lower", "upper"]].tolist(), paired)
     assert row["p_better"] > 0.99
     assert result.ranking["p_best"].tolist() == pytest.approx([1, 0], abs=0.01)
+    assert result.headline.startswith("B has the highest")
+    result.differences["lower"] = -0.01  # then the interval of the difference has 0 in it
+    assert result.headline.startswith("No system can be called best yet: B has the highest")
     assert result.judge == ""
     assert any("There is no judge" in note for note in result.notes)
 
