@@ -122,6 +122,7 @@ FAR, NO_BOX = {"p": {"a": 1e200, "b": -1e200}}, {"p": {"a": [[0, 0, 1, 1]], "b":
 NO_BOXES = {"A": {"p": [], "q": []}, "B": {"p": [], "q": [[0, 0, 1]]}}
 TWO_CLUSTERS = pd.DataFrame({"case": ["p", "p"], "annotator": [1, 2], "label": [0, 1], "patient": ["x", "y"]})
 TEXTS = {f"c{i}": {who: f"the {who} text of number {i}" for who in "abc"} for i in range(10)}
+AMOUNTS = {f"c{i}": {who: i + at / 7 for at, who in enumerate("abc")} for i in range(10)}
 SAME_TEXTS = {"m": dict.fromkeys(TEXTS, "the one text for all")}
 OF_RATIOS = [
     (
@@ -386,6 +387,7 @@ REFUSED = [
     *each(gwet_ac, {"AC1 asks whether labels are equal": (TEXTS,)}, G),
     *each(cohen_kappa, {"kappa asks whether labels are equal": (TEXTS, "a", "b")}, G),
     *each(weighted_reliability, {"weighted reliability asks whether labels are equal": (TEXTS,)}, G),
+    *each(weighted_reliability, {'numbers that hardly ever repeat, 30 .* distance="squared"': (AMOUNTS,)}, G),
     *each(fleiss_kappa, {
         "no case has labels of two annotators": ({"p": {"a": 1}},), "a second answer, '0' after '1'": (TWICE,)
     }, A),

@@ -67,20 +67,23 @@ def usual_distance(source: Any, labels: Labels) -> Usual:
     return Usual(name, f"distance: {name}, since labels are {called}")
 
 
-def check_nominal(labels: Labels, measure: str = "the nominal distance", instead: str = "give") -> None:
-    """Refuse to compare texts or numbers by equality, as a measure does, if hardly any is the same as another.
+def check_nominal(labels: Labels, measure: str = "", instead: str = "give") -> None:
+    """Refuse to compare texts by equality if hardly any is the same as another; for a `measure`, numbers as well.
 
     Raises
     ------
     ArgumentError
         If the labels are such; the message says what to do `instead`.
     """
+    if labels.is_numeric and not measure:  # which may be compared by several distances
+        return
     n = len(np.unique(labels.values)) if labels.is_numeric else _n_different(labels)
     if n >= _UNIQUE * len(labels) and (kind := type_of(labels)) in _BY_SIZE:
         name, others = _BY_SIZE[kind]
         raise ArgumentError(
-            f"{measure} asks whether labels are equal, but these are {USUAL[kind][1]}, {n:,} different ones of "
-            f'{len(labels):,}, so it tells nothing: {instead} distance="{name}" (--distance {name}){others}.'
+            f"{measure or 'the nominal distance'} asks whether labels are equal, but these are {USUAL[kind][1]}, {n:,} "
+            f"different ones of {len(labels):,}, so it tells nothing: {instead} "
+            f'distance="{name}" (--distance {name}){others}.'
         )
 
 
