@@ -22,7 +22,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "agreement": 8690,  # reader studies; a sentence for each note; 0 and 1 that may mean either
         "app": 13780,  # what doctor leaves out; notebooks and pages of every result
         "base": 2286,  # lanes of rejection, from posterior; results in notebooks; LAPACK for loaded programs
-        "data": 15571,  # measures that ask for equal numbers; what to give where a file is not read; counts of several chains
+        "data": 15571,  # measures that ask for equal numbers; what to give where a file is not read
         "decisions": 3896,  # what is said of sets without the prior
         "distances": 1860,  # distances of sets
         "distributions": 1240,
