@@ -267,7 +267,8 @@ def truth_of_labels(
     if (most := annotations.per_case.max(initial=0)) < panel:
         raise ArgumentError(
             f"panel must be at most the number of annotations of some case, {most}, but {panel} was given: choose "
-            "fewer, or pass a posterior, under which panels of any size are drawn."
+            "fewer, or pass a posterior of what annotators would say, as pb.aggregate(annotations) makes it by "
+            "default, under which panels of any size are drawn."
         )
     annotations = of_panels(annotations, panel)
     enough = np.flatnonzero(annotations.per_case >= panel)

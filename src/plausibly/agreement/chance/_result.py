@@ -16,6 +16,7 @@ from plausibly.agreement.chance.annotators import TOO_FEW, annotator_table
 from plausibly.base.bootstrap import CI_PROB, check_probability, check_replicates, interval_of_known
 from plausibly.base.checks import check_seed
 from plausibly.base.errors import ArgumentError
+from plausibly.base.shown import Shown
 from plausibly.data.labels.container import Labels
 from plausibly.data.rounds import Rounds
 
@@ -64,7 +65,7 @@ class PairDistances:
 
 
 @dataclass(frozen=True, eq=False)
-class Agreement:
+class Agreement(Shown, kind="agreement"):
     """Agreement of annotators under one distance.
 
     Made by :func:`agreement`. Agreement is high if labels of the same case (``observed`` distances) are closer to each

@@ -1,5 +1,6 @@
 """``plausibly evaluate --require``: requirements on metrics, and whether classifiers meet them."""
 
+import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, get_args
@@ -124,20 +125,30 @@ def requirement_table(swept: Sweep, requirements: Sequence[Requirement], *, pane
 def requirement_rows(
     results: xr.Dataset, requirements: Sequence[Requirement], run: Mapping[str, Any], seen: Collection[str] = ()
 ) -> pd.DataFrame:
-    """Tabulate how probably requirements are met by each classifier in the results of a run, on new cases."""
-    rows = []
+    """Tabulate how probably requirements are met by each classifier in the results of a run, on new cases.
+
+    What always names the same class meets none on what is named: what is common would be right, whoever looks.
+    """
+    rows, same = [], json.loads(results.attrs.get("constant", "{}"))
     for one in requirements:
         for name in [one.classifier] if one.classifier else map(str, results["classifier"].values):
             own, told = results.sel(classifier=[name]), name in seen and not one.metric.endswith("coverage")
-            share = np.nan
-            if not told and one.metric in own and own[one.metric].notnull().any():
+            constant, share = same.get(name) if _of_choices(one.metric) else None, np.nan
+            if not told and constant is None and one.metric in own and own[one.metric].notnull().any():
                 share = float(probability(own, one.metric, one.relation, one.value, noise="total")[0])
             reason = "it may have seen these labels" if told else results.attrs.get("withheld", _UNKNOWN).rstrip(".")
+            reason = reason if constant is None else f"it names {constant!r} in every case, whatever the case is"
             row = {"requirement": one.text, "classifier": name, "metric": one.metric, "relation": one.relation}
             row |= {"value": one.value, "required": one.required, **run, "probability": share}
             row["against"] = own[one.metric].attrs.get("against", "") if one.metric in own else ""
             rows.append(row | {"met": share >= one.required, "unknown": reason if np.isnan(share) else ""})
     return pd.DataFrame(rows)
+
+
+def _of_choices(metric: str) -> bool:
+    """Whether a metric looks at the class that is named, not at scores."""
+    name = metric.removeprefix("top1_")
+    return getattr(LABEL_METRICS.get(name), "takes", "choice" if metric.endswith("accuracy") else "") == "choice"
 
 
 def requirement_sentences(table: pd.DataFrame) -> Iterator[str]:

@@ -31,6 +31,7 @@ _IN_WORDS = 3  # confusions of each classifier
 MOST_ROWS = 10  #: of metrics in one table for all classifiers
 MOST_COLUMNS = 7  #: metrics in a table of groups
 HALVES = {"sensitivity": "specificity", "ppv": "npv"}  #: metrics that are easily raised at the expense of another
+_KNOWN = 0.99  # share of draws in which a metric has to be defined, for what is said of the others
 OF_TWO = "auroc", "sensitivity", "specificity", "ppv", "npv", "brier", "log_score", *ANSWERS
 _BY_CLASS = "sensitivity", "ppv", "f1"
 _ACCURACY = re.compile(r"top\d+_accuracy")
@@ -113,8 +114,11 @@ def best_first(results: xr.Dataset) -> list[str]:
 def better(results: xr.Dataset, metric: str, first: str, second: str) -> str:
     """Write the probability that a classifier is better than another on new cases; empty if it is unknown."""
     noise = "total" if f"{metric}_total" in results else None
-    of_both = results[metric].sel(classifier=[first, second])
-    share = np.nan if of_both.isnull().any() else probability_better(results, metric, first, second, noise=noise)
+    known = results[metric].sel(classifier=[first, second]).notnull().all("classifier").values
+    share = np.nan
+    if known.mean() >= _KNOWN:
+        own = results.isel(draw=np.flatnonzero(known))
+        share = probability_better(own, metric, first, second, noise=noise)
     if np.isnan(share):
         return ""
     few = " (few cases)" if few_in_words(results) else ""

@@ -271,7 +271,8 @@ def labels_page(
     return Page(
         f"{listed(best)} against {truth}",
         screen,
-        _model(results) + ("" if annotations is None or annotations.rounds is None else f" {annotations.rounds.told}"),
+        model_of_panels(results)
+        + ("" if annotations is None or annotations.rounds is None else f" {annotations.rounds.told}"),
         requirements,
         parts=[
             Part("All metrics", metrics, "metrics", open=True),
@@ -284,7 +285,8 @@ def labels_page(
     )
 
 
-def _model(results: xr.Dataset) -> str:
+def model_of_panels(results: xr.Dataset) -> str:
+    """Say what panels are drawn under, or that no model is needed."""
     attrs = results.attrs
     if "truth" not in attrs:
         return f"The model is {attrs['model']}."

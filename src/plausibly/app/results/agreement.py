@@ -14,7 +14,7 @@ from plausibly.base.bootstrap import CI_PROB
 
 
 def screen(
-    choice: DistanceChoice,
+    choice: DistanceChoice | agreement.Agreement,
     ci_prob: float = CI_PROB,
     replicates: int = 200,
     seed: int = 0,
@@ -27,6 +27,7 @@ def screen(
 
     Without replicates, values have no intervals.
     """
+    choice = choice if isinstance(choice, DistanceChoice) else DistanceChoice({choice.distance: choice})
     best = choice.results[choice.best]
     labels = best.labels if labels is None else labels
     table = _measures(choice, ci_prob, replicates, seed, progress)

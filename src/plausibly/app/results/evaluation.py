@@ -37,6 +37,7 @@ from plausibly.app.report.of_labels import (
     expert_in_words,
     headline_of_labels,
     labels_rest_on,
+    model_of_panels,
     operating_point,
     unusual,
 )
@@ -384,6 +385,7 @@ def of_labels(
     if panels is not None:
         told.append(agreement_sentence(panels, of_panels(panels, names)[-1:], names[0]))
     notes = [always_the_same(results), "" if panels is None else constant_in_words(panels)]
+    notes += [model_of_panels(results)] * ("strictness" in results.attrs)
     notes += ["" if annotations is None else expert_in_words(results, annotations)]
     notes += [results.attrs.get("unweighted", ""), *groups_of(results), *map(capitalised, unusual(results)[:2])]
     notes += [labels_rest_on(results) if panels is not None else ""]
