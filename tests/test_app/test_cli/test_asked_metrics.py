@@ -367,3 +367,16 @@ def test_requirements_need_classifiers_and_replicates(files, tmp_path):
     assert "--require counts bootstrap replicates, but --replicates 0 was given" in words(shown.output)
     shown = of_labels(files, tmp_path, "--truth", "annotator", "--require", "auroc>=90", status=2)
     assert "is never or always met, as auroc lies between 0 and 1" in words(shown.output)
+
+
+def test_what_always_names_the_same_class_meets_no_requirement_on_what_is_named():
+    """Nine of ten labels say no, so that to answer no, whoever it is, is right more often than is required."""
+    annotations = pb.Annotations.from_labels([["no"] * 3] * 36 + [["yes"] * 3] * 4, classes=["no", "yes"])
+    scores = np.linspace(0.1, 0.4, 40)  # of which the highest are right, and none is above a half
+    results = pb.evaluate(annotations, {"A": np.c_[1 - scores, scores]}, truth="annotator", positive="yes")
+    required = _requirements.parse_requirements(["accuracy>=0.7", "npv>=0.7", "auroc>=0.7"])
+    judged = _requirements.requirement_rows(results, required, {"model": "annotator", "reliability": np.nan})
+    assert judged["met"].tolist() == [False, False, True]
+    assert "not met (it names 'no' in every case, whatever the case is)" in next(
+        _requirements.requirement_sentences(judged)
+    )
