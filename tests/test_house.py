@@ -20,7 +20,7 @@ LIMITS: dict[str, dict[str, int]] = {
     "lines of code": {
         "aggregation": 5970,  # panels of a sweep, and their rows; width of intervals
         "agreement": 8690,  # reader studies; a sentence for each note; 0 and 1 that may mean either
-        "app": 13797,  # requirements that a constant would meet; what doctor leaves out; notebooks and pages of every result
+        "app": 13797,  # requirements that a constant would meet; notebooks and pages of every result
         "base": 2286,  # lanes of rejection, from posterior; results in notebooks; LAPACK for loaded programs
         "data": 15571,  # measures that ask for equal numbers; what to give where a file is not read
         "decisions": 3896,  # what is said of sets without the prior
@@ -34,7 +34,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "plausibly": 120,
         "posterior": 3770,  # arrays that are computed when they are read, from aggregation; files of closed forms
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 40064,  # public layouts; a terminal, a notebook and a page say the same; loaded programs that solve
+        "tests": 40063,  # public layouts; a terminal, a notebook and a page say the same; loaded programs that solve
         "validation": 6978,  # panels of other experts: public readers and simulated ones; scales of their priors
     },
     "shape": {
