@@ -32,7 +32,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "metrics": 3590,  # average precision of resampled cases
         "models": 2001,  # axes of chains and of points in signatures
         "plausibly": 120,
-        "posterior": 3770,  # arrays that are computed when they are read, from aggregation; files of closed forms
+        "posterior": 3776,  # arrays that are computed when they are read, from aggregation; files of closed forms
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
         "tests": 40063,  # public layouts; a terminal, a notebook and a page say the same; loaded programs that solve
         "validation": 6978,  # panels of other experts: public readers and simulated ones; scales of their priors

@@ -114,13 +114,19 @@ def mean_draws(
 
 def not_drawn(variable: xr.Variable) -> Draws | None:
     """The draws that a variable is, as long as they are neither loaded nor changed, nor some of them only."""
-    lazy: Any = variable._data
-    while isinstance(lazy, indexing.CopyOnWriteArray | indexing.MemoryCachedArray):
-        lazy = lazy.array
+    lazy = _unread(variable)
     if not isinstance(lazy, indexing.LazilyIndexedArray) or not isinstance(draws := lazy.array, Draws):
         return None
     key = zip(lazy.key.tuple, draws.shape, strict=True)
     return draws if all(isinstance(k, slice) and range(n)[k] == range(n) for k, n in key) else None
+
+
+def _unread(variable: xr.Variable) -> Any:
+    """What stands in place of values that nobody has read."""
+    lazy: Any = variable._data
+    while isinstance(lazy, indexing.CopyOnWriteArray | indexing.MemoryCachedArray):
+        lazy = lazy.array
+    return lazy
 
 
 def with_form(groups: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
@@ -140,7 +146,8 @@ def with_form(groups: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
 
 
 def _is_read(data: xr.Dataset) -> bool:
-    return all(variable._in_memory for variable in data.data_vars.values())
+    """Whether values are there, in memory or in a file."""
+    return not any(isinstance(getattr(_unread(of), "array", None), OnDemand) for of in data.variables.values())
 
 
 def with_draws(groups: Mapping[str, xr.Dataset], path: Any) -> dict[str, xr.Dataset]:
