@@ -35,7 +35,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "posterior": 3776,  # arrays that are computed when they are read, from aggregation; files of closed forms
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
         "tests": 40063,  # public layouts; a terminal, a notebook and a page say the same; loaded programs that solve
-        "validation": 6978,  # panels of other experts: public readers and simulated ones; scales of their priors
+        "validation": 6981,  # panels of other experts: public readers and simulated ones; scales of their priors
     },
     "shape": {
         "files over 400 lines": 16,  # labels have two orders; designs of systems are one check
