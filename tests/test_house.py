@@ -26,7 +26,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "decisions": 3896,  # what is said of sets without the prior
         "distances": 1860,  # distances of sets
         "distributions": 1240,
-        "evaluation": 7240,  # means over many classes of few cases; panels of other experts, and their check by labels
+        "evaluation": 7245,  # means over many classes of few cases; panels of other experts, and their check by labels
         "families": 5588,  # families say how annotators answer; points of chains that advance together
         "inference": 4799,  # closed forms, gamma variables side by side; chains abreast, and slices of all of these
         "metrics": 3590,  # average precision of resampled cases
@@ -34,7 +34,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "plausibly": 120,
         "posterior": 3776,  # arrays that are computed when they are read, from aggregation; files of closed forms
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 40063,  # public layouts; a terminal, a notebook and a page say the same; loaded programs that solve
+        "tests": 40078,  # public layouts; a terminal, a notebook and a page say the same; loaded programs that solve
         "validation": 6981,  # panels of other experts: public readers and simulated ones; scales of their priors
     },
     "shape": {

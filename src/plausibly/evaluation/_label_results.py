@@ -74,7 +74,7 @@ class Unseen(NamedTuple):
             return np.concatenate([rows[:, : labels.layout.n_numbers], counted], axis=1)
 
         of_each = of_mean = of_classes(more, coin) if labels.layout.n_counts else rows
-        each, mean = more.sum(axis=1), more.sum(axis=1)
+        each = mean = more.sum(axis=1)
         if n_sides > 2 and any(metric.each_class and not metric.by_class for metric in labels.sums.values()):
             more, decided, of_class, like = case.of_mean()
             named = choices[:, inside[like[:, 0]]]

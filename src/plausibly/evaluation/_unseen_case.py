@@ -9,7 +9,7 @@ it ever is, or as wrong as about a case of another class:
   and one that is not of it. In a mean over more than two classes, the coin decides about one of them; a coin about each
   would pull the mean of many rare classes far to the middle. The case of another class, of n cases, is like one of
   them or, once in n + 1 times, like one of any class, and counts for three: bootstraps of few cases each vary by less
-  than their means do, by a factor of n - 1 / (n + 1), which does not average out.
+  than their means do, by a factor of (n - 1) / (n + 1), which does not average out.
 * If the coin says right, its scores are those of the case to which the classifier gives the class with most confidence,
   and its choice is the class. If wrong, its scores are those of a case of another class, drawn at random, and its
   choice is the class farthest from the truth.

@@ -171,9 +171,14 @@ def _of_panels(panels: xr.Dataset, annotations: Annotations) -> Iterator[str]:
         )
 
 
+def constants(results: xr.Dataset) -> dict[str, str]:
+    """Return the class that a classifier names in every case, by the names of the classifiers that do so."""
+    return json.loads(results.attrs.get("constant", "{}"))
+
+
 def always_the_same(results: xr.Dataset) -> str:
     """Say which classifiers name the same class in every case; empty if none does."""
-    told = [f"{name} names {of!r}" for name, of in json.loads(results.attrs.get("constant", "{}")).items()]
+    told = [f"{name} names {of!r}" for name, of in constants(results).items()]
     return f"{listed(told)} in every case, and so tells nothing of a case." if told else ""
 
 

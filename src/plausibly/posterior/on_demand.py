@@ -122,7 +122,7 @@ def not_drawn(variable: xr.Variable) -> Draws | None:
 
 
 def _unread(variable: xr.Variable) -> Any:
-    """What stands in place of values that nobody has read."""
+    """The lazy array behind a variable, or its values once they are loaded."""
     lazy: Any = variable._data
     while isinstance(lazy, indexing.CopyOnWriteArray | indexing.MemoryCachedArray):
         lazy = lazy.array

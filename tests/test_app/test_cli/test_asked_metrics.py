@@ -11,6 +11,7 @@ import xarray as xr
 
 import plausibly as pb
 from plausibly.app.cli import _requirements
+from plausibly.app.results import evaluation
 from tests.test_app.test_cli.run import plausibly, refuse, succeed
 
 N = 24
@@ -380,3 +381,17 @@ def test_what_always_names_the_same_class_meets_no_requirement_on_what_is_named(
     assert "not met (it names 'no' in every case, whatever the case is)" in next(
         _requirements.requirement_sentences(judged)
     )
+
+
+def test_who_always_names_the_same_does_not_come_first_by_that_and_is_said_to():
+    annotations = pb.Annotations.from_labels([["no"] * 3] * 30 + [["yes"] * 3] * 30, classes=["no", "yes"])
+    right = np.r_[np.full(30, 0.2), np.full(30, 0.8)]
+    given = {"C": np.full(60, 0.9), "mostly": np.where(np.arange(60) % 5 == 0, 1 - right, right)}
+    results = pb.evaluate(
+        annotations, {name: np.c_[1 - p, p] for name, p in given.items()}, truth="annotator", positive="yes",
+        metrics=["sensitivity", "specificity"],
+    )  # fmt: skip
+    screen = evaluation.of_labels(results, None, annotations, [])
+    assert [row[0] for row in screen.table.rows] == ["mostly", "C"]
+    assert "which one is better depends on what either error costs" in screen.headline
+    assert screen.notes[0] == "C names 'yes' in every case, and so tells nothing of a case."

@@ -1,6 +1,5 @@
 """``plausibly evaluate --require``: requirements on metrics, and whether classifiers meet them."""
 
-import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, get_args
@@ -19,6 +18,7 @@ from plausibly.app.report.tables import checks_failed
 from plausibly.base.bootstrap import check_probability
 from plausibly.base.errors import ArgumentError
 from plausibly.base.names import some
+from plausibly.evaluation.cautions import constants
 from plausibly.evaluation.comparison import Relation, probability
 from plausibly.metrics import LABEL_METRICS
 from plausibly.metrics.words import metric_name
@@ -129,7 +129,7 @@ def requirement_rows(
 
     What always names the same class meets none on what is named: what is common would be right, whoever looks.
     """
-    rows, same = [], json.loads(results.attrs.get("constant", "{}"))
+    rows, same = [], constants(results)
     for one in requirements:
         for name in [one.classifier] if one.classifier else map(str, results["classifier"].values):
             own, told = results.sel(classifier=[name]), name in seen and not one.metric.endswith("coverage")
