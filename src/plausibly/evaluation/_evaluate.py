@@ -272,8 +272,9 @@ def evaluate(
         much experts differ (the posterior medians of their standard deviations, on log odds),
         ``effective_annotators`` is by how many annotators the mean of all is known, and ``panel_excess`` (classifier)
         is by how much the accuracy against panels of the attribute ``panel_checked`` of these annotators
-        that the posterior expects exceeds what their labels say without it, with ``panel_excess_error``; the point
-        estimate of a metric is its mean over draws.
+        that the posterior expects exceeds what their labels say without it, with ``panel_excess_error``;
+        ``of_these_sd`` (classifier), of panels of others, is the standard deviation over draws of the accuracy against
+        panels of these annotators. The point estimate of a metric is its mean over draws.
 
         Without a model, from the annotations alone: ``expert_agreement`` (classifier), how often an annotator of a case
         names the classifier's first choice first, and ``human_level`` (), how often two annotators of a case name the
@@ -440,15 +441,15 @@ def evaluate_draws(
         expects = bool(names) and shares and not known  # agreement, which is compared
         lists = wanted.lists | ({"top1_coverage": ("coverage", 1)} if expects or withheld else {})
         lengths = check_lengths("sizes", sizes, annotations.n_classes)
-        plan, drawn_panels, about_panels = _plan(question, lists, lengths, break_ties), {}, {}
+        plan, panels, about_panels = _plan(question, lists, lengths, break_ties), None, {}
         if of_panels is not None:
             whom = check_readers(readers, annotations, grades=bool(options["ordered"]))
-            drawn_panels, about_panels = _panels(annotations, of_panels, whom, ranges.n_draws, seed)
-            sizes_of_panels = (about_panels["panel"], about_panels["panel_checked"])
-            plan = plan._replace(panels=sizes_of_panels, median=bool(options["ordered"]))
+            panels, about_panels = _panels(annotations, of_panels, whom, ranges.n_draws, seed)
+            of_these = sorted({of_panels, about_panels["panel_checked"]} - {0}) if names else ()
+            plan = plan._replace(panel=of_panels, these=tuple(of_these), median=bool(options["ordered"]))
             about_panels |= {"median": "grades"} if plan.median else {}
         rounds = -(-int(options["replicates"]) // ranges.n_draws)  # every draw has as many replicates
-        measures = Measures(plan, lists, wanted.own, labels, risks, rounds, drawn_panels)
+        measures = Measures(plan, lists, wanted.own, labels, risks, rounds, panels)
         words = key_words(seed, cluster, Stream.BOOTSTRAP)
         member = np.empty((0, ranges.n_cases)) if groups is None else groups.member
         advance = bars.task("Evaluating", ranges.n_cases, "cases")
@@ -480,7 +481,7 @@ def evaluate_draws(
         results = xr.Dataset(coords=coords, attrs=kept)
         if annotations.rounds is not None:
             results.attrs["rounds"] = annotations.rounds.told
-        others = about_panels.get("readers") == "others"
+        others = panels is not None
         if known and not withheld and (said := limits(annotations, others=others)["rounds" in results.attrs :]):
             results.attrs["limits"] = " ".join(said)
         hidden = () if "top1_coverage" in wanted.lists or (withheld and wanted.lists) else ("top1_coverage",)
@@ -520,9 +521,13 @@ def evaluate_draws(
         agreed = averages(of_cases, cluster, column, seed, n_replicates, ranges.n_draws, noise)
         if expects and ranges.n_draws > 1:
             agreed |= _expected(measures, totals, of_cases["expert_agreement"], cluster)
-        if "these" in totals.by_case:
-            checked_by = choice, plan.panels[1], of_cases["expert_agreement"], cluster, seed
+        if about_panels.get("panel_checked") and names:
+            checked_by = choice, plan.these[0], of_cases["expert_agreement"], cluster, seed
             agreed |= _excess(totals, annotations, *checked_by, ordered=plan.median)
+        if others and names and not withheld:
+            with np.errstate(invalid="ignore"):  # draws in which nothing has weight
+                accuracy = totals.these[:, :-1] / totals.weight[0, 0, :-1]
+            agreed |= {"of_these_sd": ("classifier", np.nanstd(accuracy, axis=1))}
         if withheld:
             of_unseen = np.where(np.isin(names, seen), np.nan, agreed["expert_agreement"][1])
             bounds = zip(("lower", "upper"), accuracy_bounds(of_unseen, annotations.n_classes), strict=True)
@@ -556,13 +561,11 @@ def _plan(question: Question, lists: Mapping[str, tuple[str, int]], sizes: Seque
 
 def _panels(
     annotations: Annotations, size: int, whom: Readers, n_draws: int, seed: int
-) -> tuple[dict[str, Panels], dict[str, Any]]:
-    """Experts of the panels, and of those of the annotators that labels can check; and what results say of them."""
+) -> tuple[Panels | None, dict[str, Any]]:
+    """Experts of panels of others, and what results say of panels, with the size of those that labels can check."""
     of = differences(annotations, seed) if whom == "others" else SAME
     checked = 0 if annotations.rounds is not None else int(min(size, np.median(annotations.annotated.per_case)))
-    drawn = {"panels": draw_panels(of, size, annotations.n_classes, n_draws, seed)}
-    if checked:
-        drawn["same"] = draw_panels(SAME, checked, annotations.n_classes, n_draws, seed)
+    drawn = draw_panels(of, size, annotations.n_classes, n_draws, seed) if whom == "others" else None
     about = {"truth": "panel", "panel": size, "readers": whom, "panel_checked": checked}
     about |= {"effective_annotators": of.n_annotators}
     return drawn, about | {"strictness": of.strictness.median, "skill": of.skill.median}

@@ -21,6 +21,7 @@ annotations (``python -m validation.other_experts``).
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from os import PathLike
 from typing import Any, Literal, NamedTuple
 
@@ -306,28 +307,39 @@ def sharpness(strictness: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*sh
     return np.sqrt(1 + np.pi * strictness**2 / 4)
 
 
-def panel_decisions(block: Block, panels: Panels, n_classes: int, median: bool) -> Int[Array, "case draw"]:
-    """What a panel decides in every case and draw: the class that most of its experts name or, of grades, the median.
+def panel_decisions(
+    block: Block, sizes: Sequence[int], n_classes: int, panels: Panels | None = None, *, median: bool = False
+) -> list[Int[Array, "case draw"]]:
+    """What panels decide in every case and draw: the class that most of the experts name or, of grades, the median.
 
-    Each expert names a class by her shares. Of classes with as many votes, one is chosen by which of the experts named
-    it, who are alike; of the two grades in the middle of an even number, likewise.
+    Each expert names a class by her shares, which are those of the case for the annotators themselves. Panels of
+    ascending `sizes` are the first experts of the largest. Of classes with as many votes, one is chosen by which of the
+    experts named it, who are alike; of the two grades in the middle of an even number, likewise.
     """
     logs = jnp.log(jnp.maximum(split_among_all(block, n_classes), _LEAST))
-    size = len(panels.power)
-    numbers = jnp.arange(size)
-    votes = jnp.array(1 + np.random.default_rng(0).random(size) / (2 * size), jnp.float32)  # sums of as many differ
+    alike = jax.nn.softmax(logs, axis=0).cumsum(axis=0) if panels is None else None
+    counted, found = jnp.zeros_like(logs), []
+    votes = 1 + np.random.default_rng(0).random(sizes[-1]) / (2 * sizes[-1])  # sums of as many differ
 
     def cast(counted: Float[Array, "class case draw"], expert):
-        number, vote, strictness, power = expert
-        chosen = jax.nn.softmax(power * logs + strictness[:, None], axis=0).cumsum(axis=0)
+        number, vote, of_expert = expert
+        chosen = alike
+        if of_expert is not None:
+            strictness, power = of_expert
+            chosen = jax.nn.softmax(power * logs + strictness[:, None], axis=0).cumsum(axis=0)
         bits, _ = random_bits(block.words[Stream.PANELS][:, None], block.draw, number)
         label = jnp.sum(chosen[:-1] < uniform(bits)[None], axis=0)
         return counted + vote * (label == jnp.arange(n_classes)[:, None, None]), None
 
-    counted = lax.scan(cast, jnp.zeros_like(logs), (numbers, votes, *panels))[0]
-    if median:
-        return jnp.sum(counted.cumsum(axis=0)[:-1] < counted.sum(axis=0) / 2, axis=0)
-    return counted.argmax(axis=0)
+    for first, size in pairwise([0, *sizes]):
+        own = None if panels is None else (panels.strictness[first:size], panels.power[first:size])
+        experts = jnp.arange(first, size), jnp.array(votes[first:size], jnp.float32), own
+        counted = lax.scan(cast, counted, experts)[0]
+        if median:
+            found.append(jnp.sum(counted.cumsum(axis=0)[:-1] < counted.sum(axis=0) / 2, axis=0))
+        else:
+            found.append(counted.argmax(axis=0))
+    return found
 
 
 def reader_noise(

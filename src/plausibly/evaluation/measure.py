@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import jax
@@ -52,7 +52,7 @@ class Measures:
     labels: Labels
     risks: Int[np.ndarray, " class"] | None
     rounds: int  #: number of bootstrap weights of a case in each draw, 0 for none
-    panels: Mapping[str, Panels] = field(default_factory=dict)  #: whose decisions are wanted, by names in the program
+    panels: Panels | None = None  #: whose decisions are wanted, unless those of these annotators
 
     @property
     def names(self) -> dict[str, tuple[str, int]]:
@@ -79,16 +79,19 @@ class Totals:
     #: The same of means over draws, with bootstrap weights
     sampling: Float[np.ndarray, "group classifier row replicate"]
     sampling_weight: Float[np.ndarray, "group replicate"]
+    #: Weight of the cases in which a panel of these annotators, of the greatest size, decides as a classifier
+    these: Float[np.ndarray, "classifier draw+1"]
     #: What is known by case, in single precision; cases are last. If metrics need all cases at once, ``best`` (draw+1,
     #: case), the most plausible classes; if panels are drawn of these annotators, ``these`` (classifier, case), the
-    #: share of them that decide as a classifier.
+    #: share of the smallest that decide as a classifier's first choice.
     by_case: dict[str, Float[np.ndarray, "... case"]] = field(default_factory=dict)
 
     @classmethod
     def zeros(cls, shape: tuple[int, int, int], n_signs: int, n_draws: int, n_replicates: int) -> "Totals":
         """Sums over no cases, for so many groups, classifiers and rows."""
         sums = np.zeros((n_signs, *shape, n_draws)), np.zeros((n_signs, shape[0], n_draws))
-        return cls(*sums, np.zeros((*shape, n_replicates)), np.zeros((shape[0], n_replicates)))
+        of_weights = np.zeros((*shape, n_replicates)), np.zeros((shape[0], n_replicates))
+        return cls(*sums, *of_weights, np.zeros((shape[1], n_draws)))
 
     def resample(
         self,
@@ -114,7 +117,7 @@ def measure(part: Part, measures: Measures) -> Totals:
     plan, labels, n_rows, n_draws = measures.plan, measures.labels, len(measures.rows), cases.n_draws
     inputs = _Inputs(measures, part)
     uneven = np.ndim(cases.concentration) > 0
-    dense = cases.n_classes if uneven or measures.panels or (plan.own and predictions) else 0
+    dense = cases.n_classes if uneven or plan.panel or (plan.own and predictions) else 0
     n_groups, n_labels = len(inputs.members), len(labels.layout) if plan.best else 0
     blocks = cases.blocks(room=max(8, plan.depth, 2 * dense), times=_TIMES if n_groups > 1 else 1)
     name = (measure_block, *plan, *(METRICS[metric].count for metric, _ in plan.rows))
@@ -134,9 +137,12 @@ def measure(part: Part, measures: Measures) -> Totals:
         if plan.best:
             best[block.at] = made["best"][: len(block.at)]
         if "these" in made:
-            alike = made["these"][: len(block.at), :-1] == inputs.first[:, block.at, None]
+            decided = made["these"][:, : len(block.at)]
+            alike = decided[0, :, :-1] == inputs.first[:, block.at, None]
             by_case.setdefault("these", np.empty((len(predictions), len(cases)), np.float32))
             by_case["these"][:, block.at] = alike.mean(axis=-1)
+            agree = labels.sides(decided[-1]) == inputs.choices[:, block.at, None]
+            totals.these[:] += (agree * inputs.weights[block.at]).sum(axis=1)
         for key, values in _by_case(plan.sizes, made, n_draws).items():
             of_cases = by_case.setdefault(key, np.empty((*values.shape[:-1], len(cases)), np.float32))
             of_cases[..., block.at] = values[..., : len(block.at)]
@@ -148,7 +154,7 @@ def measure(part: Part, measures: Measures) -> Totals:
     if plan.best:
         best, by_draw = labels.sides(best), inputs.weights[:, : max(1, inputs.weights.shape[1] - 1)]
         if labels.sums:
-            of_labels = inputs.as_labels(labels)
+            of_labels = inputs.as_labels()
             by_group = of_labels.sums_by_draw(best, inputs.weights, of_groups.reshape(-1, len(cases)))
             totals.sums[..., n_rows:, :] = by_group.reshape(*totals.weight.shape[:2], *by_group.shape[1:])
             rows = of_labels.expected_rows(mean_truth(best[:, :-1], by_draw, labels.n_sides))
@@ -209,15 +215,21 @@ class _Inputs:
         self._shares = share_entropies(cases)
         self._scores = np.stack(self._predictions).astype(np.float32) if lists and plan.own else None
 
-    def as_labels(self, labels: Labels) -> Cases:
+    @cached_property
+    def choices(self) -> Int[np.ndarray, "classifier case"]:
+        """What classifiers name, in the eyes of metrics of labels."""
+        return self._measures.labels.choices(list(self.first), self._predictions)
+
+    def as_labels(self) -> Cases:
         """Predictions as metrics of labels see them."""
-        scores = np.stack([labels.scores(values) for values in self._predictions])
-        return Cases(labels, scores, labels.choices(list(self.first), self._predictions))
+        labels = self._measures.labels
+        return Cases(labels, np.stack([labels.scores(values) for values in self._predictions]), self.choices)
 
     def of(self, block: Block) -> dict[str, Any]:
         """Arrays of a block's cases, see :func:`measure_block`."""
         at, cases, risks = block.full, self._cases, self._measures.risks
-        arrays: dict[str, Any] = {"shares": self._shares[:, at], **self._measures.panels}
+        arrays: dict[str, Any] = {"shares": self._shares[:, at]}
+        arrays |= {} if self._measures.panels is None else {"panels": self._measures.panels}
         if self._predicted is not None:
             listed = np.arange(block.rung + self._predicted[..., 0].size + 1)
             even = not np.ndim(cases.concentration)

@@ -33,8 +33,8 @@ class Plan(NamedTuple):
     own: tuple[Callable[..., Any], ...]  #: The user's own metrics
     best: bool  #: Whether the most plausible classes are wanted
     break_ties: str = "order"
-    #: Experts of the panels whose decisions are wanted instead, and of panels of these annotators; 0 for none
-    panels: tuple[int, int] = (0, 0)
+    panel: int = 0  #: Experts of the panels whose decisions are wanted instead; 0 for none
+    these: tuple[int, ...] = ()  #: Ascending sizes of panels of these annotators whose decisions are wanted
     median: bool = False  #: Whether a panel decides on the median of grades
 
 
@@ -61,20 +61,22 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
         ``sums`` over cases (classifier, row, sign, group, draw), all cases being the first group, of the counts of
         lists, and after them the metrics of the user's own; ``rows`` (classifier, row, case), sums over draws without
         the point estimate; and by case ``certain`` (size, case), and what :func:`ambiguity` and :func:`_risk_by_case`
-        find. ``best`` (case, draw) are the most plausible classes, if they are wanted, or what the ``panels`` of
-        `given` decide; ``these`` what panels of the annotators would.
+        find. ``best`` (case, draw) are the most plausible classes, if they are wanted, or what the panels decide, of
+        the experts in ``panels`` of `given` or of these annotators; ``these`` (size, case, draw) what panels of these
+        decide.
     """
     lists = rank_block(block, plan.depth, plan.n_classes, plan.break_ties)
     draws = lists[..., :-1]
     found: dict[str, Array] = {}
     if plan.sizes:
         found["certain"] = jnp.stack([most_frequent(draws[:size], plan.n_classes) for size in plan.sizes])
-    if plan.best:
-        found["best"] = (
-            panel_decisions(block, given["panels"], plan.n_classes, plan.median) if plan.panels[0] else lists[0]
-        )
-    if plan.panels[1]:
-        found["these"] = panel_decisions(block, given["same"], plan.n_classes, plan.median)
+    of_these = panel_decisions(block, plan.these, plan.n_classes, median=plan.median) if plan.these else []
+    if plan.these:
+        found["these"] = jnp.stack(of_these)
+    if plan.best and "panels" in given:
+        (found["best"],) = panel_decisions(block, (plan.panel,), plan.n_classes, given["panels"])
+    elif plan.best:
+        found["best"] = of_these[plan.these.index(plan.panel)] if plan.panel else lists[0]
     found |= ambiguity(block, given["shares"])
     if "risks" in given:
         found |= _risk_by_case(draws[0], level_plausibility(block, given["risks"], given["risk"])[..., :-1], given)

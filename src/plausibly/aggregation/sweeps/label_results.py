@@ -88,9 +88,6 @@ def against_panels(plan: "Plan", posterior: Posterior, scheduler: Any) -> xr.Dat
     options["metrics"] = list(dict.fromkeys(["accuracy", *usual, *asked]))
     options |= {"of_panels": PANEL}
     found = evaluate_draws(posterior, plan.predictions, **options, by=plan.options["by"]).drop_dims("case")
-    if found.attrs["readers"] == "others" and "accuracy" in found:  # what labels leave open by themselves
-        options |= {"metrics": ["accuracy"], "replicates": 0, "readers": "these"}
-        found["of_these_sd"] = evaluate_draws(posterior, plan.predictions, **options)["accuracy"].std("draw")
     return found.assign_attrs(ci_prob=plan.ci_prob)
 
 

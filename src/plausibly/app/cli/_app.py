@@ -1,6 +1,7 @@
 """The application that the commands belong to, and its handling of errors."""
 
 import ast
+import atexit
 import gc
 import textwrap
 from collections.abc import Callable
@@ -177,5 +178,6 @@ def main() -> None:
     """Run the command line."""
     # Imports and traced programs are a million objects that stay. Searching them for cycles takes a tenth of the time.
     gc.set_threshold(100_000)
+    atexit.register(gc.freeze)  # at the end, too, where memory is given back anyway
     use_data_trees()
     app()
