@@ -30,6 +30,19 @@ def threads(n: int | None = None) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(n or n_cores())
 
 
+@contextmanager
+def small_products() -> Iterator[None]:
+    """Multiply matrices in one thread of NumPy and SciPy while the block, or the decorated function, runs.
+
+    Where products are small and other threads work beside them, those of OpenBLAS wait for each other longer than they
+    multiply.
+    """
+    from threadpoolctl import threadpool_limits  # here, since not all commands multiply
+
+    with threadpool_limits(1, user_api="blas"):
+        yield
+
+
 def n_processes(most: int) -> int:
     """Return into how many processes work can be divided here, ``most`` at most: one for each core, one on a GPU."""
     import jax  # here, since agreement of few labels needs no JAX

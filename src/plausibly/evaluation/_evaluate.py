@@ -20,6 +20,7 @@ from plausibly.base.compute import ahead
 from plausibly.base.errors import ArgumentError, PlausiblyWarning, renamed
 from plausibly.base.memory import release_memory
 from plausibly.base.names import listed
+from plausibly.base.pools import small_products
 from plausibly.base.programs import kept_on_disk
 from plausibly.base.progress import Progress, logged
 from plausibly.base.random_streams import Stream, key_words
@@ -65,7 +66,7 @@ from plausibly.evaluation.of_labels import (
     sizes_of,
     with_against,
 )
-from plausibly.evaluation.panel_tables import Average, agreement, agreement_noise, averages, first_choices
+from plausibly.evaluation.panel_tables import Average, agreement, agreement_noise, averages, first_choices, numbers_of
 from plausibly.evaluation.program import Plan
 from plausibly.evaluation.rankings import annotator_agreement
 from plausibly.evaluation.seen_labels import above_ceiling
@@ -401,6 +402,7 @@ def evaluate(
 
 
 @kept_on_disk()
+@small_products()
 def evaluate_draws(
     posterior: Posterior | str | PathLike,
     predictions: Mapping[str, Any],
@@ -450,7 +452,9 @@ def evaluate_draws(
             about_panels |= {"median": "grades"} if plan.median else {}
         rounds = -(-int(options["replicates"]) // ranges.n_draws)  # every draw has as many replicates
         measures = Measures(plan, lists, wanted.own, labels, risks, rounds, panels)
-        words = key_words(seed, cluster, Stream.BOOTSTRAP)
+        case_weight = None if checked is None else checked.mean(axis=0, dtype=float)
+        of_cases = agreement(annotations, choice, case_weight)
+        numbers, words = numbers_of(of_cases), key_words(seed, cluster, Stream.BOOTSTRAP)
         member = np.empty((0, ranges.n_cases)) if groups is None else groups.member
         advance = bars.task("Evaluating", ranges.n_cases, "cases")
 
@@ -462,7 +466,8 @@ def evaluate_draws(
                 scores = [np.array(values[at]) for values in lined_up]
                 for name, values in zip(names, scores, strict=True):
                     labels.check(name, values, cases.names)
-                yield cases, scores, None if checked is None else checked[:, at], words[at], member[:, at]
+                weights = None if checked is None else checked[:, at]
+                yield cases, scores, weights, words[at], member[:, at], numbers[:, at]
 
         here = (measure(part, measures) for part in ahead(parts()))
         made = here if scheduler is None else in_order(map_on(scheduler, measure, parts(), measures))
@@ -490,7 +495,6 @@ def evaluate_draws(
             for name, (metric, k) in measures.names.items()
             if name not in hidden and not (withheld and k and not METRICS[metric].of_masses)
         ]
-        case_weight = None if checked is None else checked.mean(axis=0, dtype=float)
         n_replicates, column = rounds * ranges.n_draws, columns(lined_up)
         first = first_choice_shares(annotations)[0]
         weight = np.ones(ranges.n_cases) if case_weight is None else case_weight
@@ -514,11 +518,10 @@ def evaluate_draws(
             values = values if of_panels is None else [{name: _point(one) for name, one in of.items()} for of in values]
         results = results.assign(variables(values, drawn=True, single=clusters < 2))
         results = results.assign(_of_cases(totals, source, annotations, shares))
-        of_cases = agreement(annotations, choice, case_weight)
         noise: dict[str, Any] = {}
         if names and n_replicates and of_others(readers, annotations):
             noise = agreement_noise(annotations, choice, 0, cluster, n_replicates, seed, case_weight)
-        agreed = averages(of_cases, cluster, column, seed, n_replicates, ranges.n_draws, noise)
+        agreed = averages(of_cases, cluster, words, column, totals.sampling_numbers, noise)
         if expects and ranges.n_draws > 1:
             agreed |= _expected(measures, totals, of_cases["expert_agreement"], cluster)
         if about_panels.get("panel_checked") and names:

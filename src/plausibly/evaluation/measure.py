@@ -28,13 +28,15 @@ from plausibly.posterior.ranges import CASES, Range
 from plausibly.posterior.split_remainder import coefficients
 
 #: Draws of some cases; of these cases the predictions of each classifier, the weights, in every draw or the same in
-#: all, the random keys of the clusters that they are resampled with, and whether they belong to each group asked for.
+#: all, the random keys of the clusters that they are resampled with, whether they belong to each group asked for, and
+#: numbers that only replicates of their sums are wanted of.
 Part = tuple[
     Range,
     Sequence[Float[np.ndarray, "case class"]],
     Float[np.ndarray, "draw case"] | None,
     UInt32[np.ndarray, "case 2"],
     Float[np.ndarray, "group case"],
+    Float[np.ndarray, "number case"],
 ]
 
 
@@ -79,6 +81,7 @@ class Totals:
     #: The same of means over draws, with bootstrap weights
     sampling: Float[np.ndarray, "group classifier row replicate"]
     sampling_weight: Float[np.ndarray, "group replicate"]
+    sampling_numbers: Float[np.ndarray, "number replicate"]  #: The same of further numbers of each case
     #: Weight of the cases in which a panel of these annotators, of the greatest size, decides as a classifier
     these: Float[np.ndarray, "classifier draw+1"]
     #: What is known by case, in single precision; cases are last. If metrics need all cases at once, ``best`` (draw+1,
@@ -87,11 +90,13 @@ class Totals:
     by_case: dict[str, Float[np.ndarray, "... case"]] = field(default_factory=dict)
 
     @classmethod
-    def zeros(cls, shape: tuple[int, int, int], n_signs: int, n_draws: int, n_replicates: int) -> "Totals":
+    def zeros(
+        cls, shape: tuple[int, int, int], n_signs: int, n_draws: int, n_replicates: int, n_numbers: int = 0
+    ) -> "Totals":
         """Sums over no cases, for so many groups, classifiers and rows."""
         sums = np.zeros((n_signs, *shape, n_draws)), np.zeros((n_signs, shape[0], n_draws))
         of_weights = np.zeros((*shape, n_replicates)), np.zeros((shape[0], n_replicates))
-        return cls(*sums, *of_weights, np.zeros((shape[1], n_draws)))
+        return cls(*sums, *of_weights, np.zeros((n_numbers, n_replicates)), np.zeros((shape[1], n_draws)))
 
     def resample(
         self,
@@ -100,20 +105,23 @@ class Totals:
         members: Float[np.ndarray, "group case"],
         words: UInt32[np.ndarray, "case 2"],
         n_draws: int,
+        numbers: Float[np.ndarray, "number case"] | tuple[()] = (),
     ) -> None:
         """Add some cases with the bootstrap weights of their clusters."""
         number = np.arange(self.sampling.shape[-1])
         if len(number):
             drawn = np.asarray(bootstrap_weights(words, number, n_draws))
             for at, member in enumerate(members):
-                inside = np.flatnonzero(member)
+                inside = slice(None) if member.all() else np.flatnonzero(member)
                 self.sampling[at] += rows[..., inside] @ drawn[inside]
                 self.sampling_weight[at] += weight[inside].astype(np.float32) @ drawn[inside]
+            if len(numbers):
+                self.sampling_numbers[:] += numbers.astype(np.float32) @ drawn
 
 
 def measure(part: Part, measures: Measures) -> Totals:
     """Measure the classifiers, and the annotations themselves, on the cases of a range."""
-    cases, predictions, *_, words, _ = part
+    cases, predictions, *_, words, _, numbers = part
     plan, labels, n_rows, n_draws = measures.plan, measures.labels, len(measures.rows), cases.n_draws
     inputs = _Inputs(measures, part)
     uneven = np.ndim(cases.concentration) > 0
@@ -122,7 +130,7 @@ def measure(part: Part, measures: Measures) -> Totals:
     blocks = cases.blocks(room=max(8, plan.depth, 2 * dense), times=_TIMES if n_groups > 1 else 1)
     name = (measure_block, *plan, *(METRICS[metric].count for metric, _ in plan.rows))
     shape = n_groups, len(predictions), n_rows + n_labels
-    totals = Totals.zeros(shape, len(inputs.signs), n_draws + 1, measures.rounds * n_draws)
+    totals = Totals.zeros(shape, len(inputs.signs), n_draws + 1, measures.rounds * n_draws, len(numbers))
     of_groups = inputs.signs[:, None] * inputs.members
     totals.weight[:] = of_groups @ np.broadcast_to(inputs.weights, (len(cases), n_draws + 1))
     by_case = totals.by_case
@@ -161,7 +169,7 @@ def measure(part: Part, measures: Measures) -> Totals:
             expected = np.concatenate([expected, rows], axis=1)
         if labels.of_cases:
             by_case["best"] = best.T
-    totals.resample(expected, case_weight, inputs.members, words, n_draws)
+    totals.resample(expected, case_weight, inputs.members, words, n_draws, numbers)
     return totals
 
 
@@ -194,7 +202,7 @@ class _Inputs:
 
     def __init__(self, measures: Measures, part: Part):
         self._measures = measures
-        self._cases, self._predictions, weights, words, member = part
+        self._cases, self._predictions, weights, words, member, _ = part
         cases, plan = self._cases, measures.plan
         self.weighted = weights is not None
         #: Weight of each case in every draw, and last the mean; or the same in all

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from plausibly.base.bootstrap import check_replicates
 from plausibly.base.errors import ArgumentError, PlausiblyWarning
 from plausibly.base.names import listed
+from plausibly.base.pools import small_products
 from plausibly.base.progress import logged
 from plausibly.base.random_streams import Stream, key_words
 from plausibly.data.annotations import Annotations, read_risks
@@ -184,6 +185,7 @@ def with_against(results: xr.Dataset, wanted: MetricsByKind) -> xr.Dataset:
 
 
 @logged("Evaluating")
+@small_products()
 def against_labels(
     annotations: Annotations,
     predictions: Mapping[str, Any],

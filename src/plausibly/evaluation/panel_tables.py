@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, UInt32
 
 from plausibly.base.bootstrap import REPLICATES, check_replicates
 from plausibly.base.checks import check_whole
@@ -154,7 +154,9 @@ def panels(
     coords = {"classifier": np.array(list(named), dtype=str), "n": np.arange(1, most + 1)}
     attrs = {"break_ties": break_ties, "seed": seed, "clusters": len(np.unique(cluster[n_labels > 0]))}
     attrs |= {"readers": "others" if others else "these"}
-    results = xr.Dataset(averages(found, cluster, columns(lined_up), seed, replicates, noise=noise), coords, attrs)
+    words = key_words(seed, cluster, Stream.BOOTSTRAP)
+    replicated = resampled(numbers_of(found), words, replicates, replicates)
+    results = xr.Dataset(averages(found, cluster, words, columns(lined_up), replicated, noise), coords, attrs)
     results["human_level"].attrs |= _constant(annotations)
     return results
 
@@ -196,38 +198,46 @@ class Average(NamedTuple):
     weight: Float[np.ndarray, " case"]  #: Weight of each case
 
 
+def numbers_of(given: Mapping[str, Average]) -> Float[np.ndarray, "number case"]:
+    """Weighted shares of all averages, and after them their weights, of which replicates have sums."""
+    sums = [(one.values * one.weight).reshape(-1, len(one.weight)) for one in given.values()]
+    return np.concatenate([*sums, np.stack([one.weight for one in given.values()])])
+
+
+def resampled(
+    numbers: Float[np.ndarray, "number case"], words: UInt32[np.ndarray, "case 2"], replicates: int, n_draws: int
+) -> Float[np.ndarray, "number replicate"]:
+    """Sums of numbers over cases with bootstrap weights, by random keys of their clusters."""
+    totals = Totals.zeros((0, 0, 0), 1, 1, replicates, len(numbers))
+    for first in range(0, len(words), CASES):
+        some = slice(first, first + CASES)
+        totals.resample(np.empty(0), np.empty(0), (), words[some], n_draws, numbers[:, some])
+    return totals.sampling_numbers
+
+
 def averages(
     given: Mapping[str, Average],
     cluster: np.ndarray,
+    words: UInt32[np.ndarray, "case 2"],
     column: Int[np.ndarray, " classifier"],
-    seed: int,
-    replicates: int,
-    n_draws: int = 0,
+    replicated: Float[np.ndarray, "number replicate"],
     noise: Mapping[str, Float[np.ndarray, "..."]] | None = None,
 ) -> dict[str, Any]:
     """Average shares over cases, and add the replicates of each, if there are any, under its name with ``_total``.
 
-    The weights of clusters are those of :func:`plausibly.evaluate` with `n_draws` draws, by default as many as
-    replicates: standard exponential variables that depend on the seed, the cluster's name, the draw and the round. So
-    is the unseen case, with the coins of the classifiers' columns, and one of its own for an average that is not of
-    classifiers. An average is NaN without a case, and so are its replicates with a single cluster. What readers add
-    to replicates is `noise`, by name.
+    Those follow from replicates of the sums of :func:`numbers_of`. The weights of clusters are those of
+    :func:`plausibly.evaluate`: standard exponential variables that depend on the seed, the cluster's name, the draw and
+    the round. So is the unseen case, with the coins of the classifiers' columns, and one of its own for an average that
+    is not of classifiers. An average is NaN without a case, and so are its replicates with a single cluster. What
+    readers add to replicates is `noise`, by name.
     """
-    weights = np.stack([one.weight for one in given.values()])
-    sums = [(one.values * one.weight).reshape(-1, len(cluster)) for one in given.values()]
-    rows, words = np.concatenate([*sums, weights]), key_words(seed, cluster, Stream.BOOTSTRAP)
-    totals = Totals.zeros((1, 1, len(rows)), 1, 1, replicates)
-    for first in range(0, len(cluster), CASES):
-        some = rows[None, :, first : first + CASES].astype(np.float32)
-        every = np.ones((1, some.shape[-1]))
-        totals.resample(some, every[0], every, words[first : first + CASES], n_draws or replicates)
-    replicated = totals.sampling[0, 0]
+    sums, replicates = numbers_of(given), replicated.shape[1]
     found: dict[str, Any] = {}
-    ends = np.cumsum([0, *map(len, sums)])
+    ends = np.cumsum([0, *(one.values[..., 0].size for one in given.values())])
     with np.errstate(invalid="ignore"):  # nothing has weight
         for at, (name, one) in enumerate(given.items()):
             shape = one.values.shape[:-1]
-            mean = (sums[at].sum(axis=1) / weights[at].sum()).reshape(shape)
+            mean = (sums[ends[at] : ends[at + 1]].sum(axis=1) / one.weight.sum()).reshape(shape)
             found[name] = one.dims, mean, {"n_cases": int(np.count_nonzero(one.weight))}
             if replicates:
                 of_one = replicated[ends[at] : ends[at + 1]].reshape(*shape, replicates)

@@ -48,7 +48,7 @@ from plausibly.app.report.tables import checks_failed, headline_metrics
 from plausibly.app.results.evaluation import of_sweep
 from plausibly.app.screen import Screen
 from plausibly.base.errors import ArgumentError
-from plausibly.base.pools import threads
+from plausibly.base.pools import small_products, threads
 from plausibly.base.programs import kept_on_disk
 from plausibly.data.annotations import Annotations, Scores
 from plausibly.data.annotations.usual_models import (
@@ -222,6 +222,7 @@ def _of_folder(
 
 
 @kept_on_disk()
+@small_products()
 def run(
     data: options.EvaluatedData,
     models: ModelChoice,
