@@ -22,11 +22,11 @@ LIMITS: dict[str, dict[str, int]] = {
         "agreement": 8690,  # reader studies; a sentence for each note; 0 and 1 that may mean either
         "app": 13800,  # requirements that a constant would meet; pages of every result; the end of commands
         "base": 2299,  # lanes of rejection, from posterior; results in notebooks; products in one thread
-        "data": 15571,  # measures that ask for equal numbers; what to give where a file is not read
+        "data": 15586,  # grades are compared by their order; what to give where a file is not read
         "decisions": 3896,  # what is said of sets without the prior
         "distances": 1860,  # distances of sets
         "distributions": 1240,
-        "evaluation": 7297,  # means over many classes of few cases; panels of other experts and, in one pass, of these
+        "evaluation": 7303,  # grades; means over many classes of few cases; panels of other experts, and their check by labels
         "families": 5588,  # families say how annotators answer; points of chains that advance together
         "inference": 4799,  # closed forms, gamma variables side by side; chains abreast, and slices of all of these
         "metrics": 3590,  # average precision of resampled cases
@@ -34,7 +34,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "plausibly": 120,
         "posterior": 3776,  # arrays that are computed when they are read, from aggregation; files of closed forms
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 40078,  # public layouts; a terminal, a notebook and a page say the same; loaded programs that solve
+        "tests": 40110,  # grades; public layouts; terminal, notebook and page say the same; loaded programs that solve
         "validation": 6981,  # panels of other experts: public readers and simulated ones; scales of their priors
     },
     "shape": {

@@ -130,7 +130,7 @@ OF_RATIOS = [
         SAME_TEXTS,
         {"distance": "nominal"},
         G,
-        'these are texts, 30 different ones of 30, .* give distance="bleu"',
+        'these are texts that hardly ever repeat, 30 different ones of 30, .* give distance="bleu"',
     ),
     ({"p": {"a": 1}}, MODEL, {}, A, "no case has labels of two annotators"),
     (TWO, MODEL, {"distance": "nominl"}, G, "no distance 'nominl': did you mean 'nominal'"),

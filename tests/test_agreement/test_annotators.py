@@ -36,7 +36,7 @@ def test_planted_annotators_are_flagged_and_no_others(kind):
 
 def test_distances_are_those_of_their_definitions_whatever_the_names():
     rows = noisy(30, [0.9, 0.8, 0.5, 0.2])
-    found = agreement(rows, progress=False)
+    found = agreement(rows, "nominal", progress=False)
     table = found.annotators().set_index("annotator")
     said = {(i, who): label for i, who, label in rows}
     for who in table.index:
@@ -120,7 +120,7 @@ def test_annotations_and_scores_are_labels():
     table = pd.DataFrame({"case": [0, 0, 1, 1], "annotator": ["a", "b"] * 2, "score": [1.0, 2, 5, 7]})
     assert (
         agreement(pb.Annotations.from_scores(table)).alpha
-        == agreement(table.rename(columns={"score": "label"}), "interval").alpha
+        == agreement(table.rename(columns={"score": "label"}), "ordinal").alpha
     )
 
 

@@ -164,13 +164,13 @@ def test_many_texts_are_compared_by_samples():
 
 def test_results_are_stored_and_shown_with_their_baselines():
     noise = simulate_label_noise(60, 3, swap=0.2, models=(0.9,))
-    found = discrepancy_ratio(noise.labels, noise.predictions, **QUIET)
+    found = discrepancy_ratio(noise.labels, noise.predictions, "nominal", **QUIET)
     row = found.baselines().loc["0.9"]
     assert f"shuffled {row['shuffled_ratio']:.3f}" in repr(found)
     assert f"best constant {row['constant_ratio']:.3f}, chance {row['chance_ratio']:.3f}" in repr(found)
     again = pickle.loads(pickle.dumps(found))
     assert again.baselines().equals(found.baselines())
-    test = alternative_annotator_test(noise.labels, noise.predictions, **QUIET)
+    test = alternative_annotator_test(noise.labels, noise.predictions, distance="nominal", **QUIET)
     of_test = test.baselines().loc["0.9"]
     assert of_test["constant_winning_rate"] == of_test["shuffled_winning_rate"] == 0
     assert f"winning rate 0.00, advantage {of_test['constant_advantage']:.3f}" in repr(test)

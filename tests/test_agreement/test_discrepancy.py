@@ -103,7 +103,7 @@ def test_every_delta_is_its_definition(rows, said, name):
 @given(tables, st.randoms(use_true_random=False))
 def test_order_and_names_do_not_matter(rows, random):
     said = dict.fromkeys(sorted({row[0] for row in rows}), rows[0][2])  # names that annotators know
-    before = discrepancy_ratio(readings(rows), {"A": said}).ratio["A"]
+    before = discrepancy_ratio(readings(rows), {"A": said}, "nominal").ratio["A"]
     shuffled = random.sample(rows, len(rows))
     names = {0: "z", 1: "x", 2: "w", 3: "y"}
     renamed = [(f"case {c}", {"a": "d", "b": "c", "c": "b", "d": "a"}[a], names[label]) for c, a, label in shuffled]
@@ -115,8 +115,8 @@ def test_order_and_names_do_not_matter(rows, random):
 
 def test_annotators_are_models_of_the_others_or_left_out():
     rng = np.random.default_rng(1)
-    rows = [(i, j, int(rng.integers(0, 3))) for i in range(40) for j in range(5) if rng.random() < 0.7]
-    table = discrepancy_ratio(rows, [(i, 0) for i in {row[0] for row in rows}]).annotators()
+    rows = [(i, j, "abc"[rng.integers(0, 3)]) for i in range(40) for j in range(5) if rng.random() < 0.7]
+    table = discrepancy_ratio(rows, [(i, "a") for i in {row[0] for row in rows}]).annotators()
     for j in range(5):
         own = {case: label for case, annotator, label in rows if annotator == j}
         others = [row for row in rows if row[1] != j and row[0] in own]
@@ -154,7 +154,9 @@ def test_annotators_are_models_of_the_others_or_left_out():
     assert (table["relative"] < table["relative_upper"]).all()
     assert table["relative"].idxmax() == "0"
     whole = simulate_label_noise(300, 5, swap=0.3, models=(0.5,))
-    assert discrepancy_ratio(whole.labels, whole.predictions).annotators()["relative"].mean() == pytest.approx(1)
+    assert discrepancy_ratio(whole.labels, whole.predictions, "nominal").annotators()[
+        "relative"
+    ].mean() == pytest.approx(1)
     labels = {}
     for i in range(200):
         hard = i % 2
@@ -188,14 +190,18 @@ def test_simulations_whose_answer_is_known():
     """SPEC 4: 10 classes, 10,000 cases, 9 annotators."""
     # α = 1 − (0.955² + 9 · 0.005²), μ = 0.045 and 1 − (0.9 · 0.955 + 0.1 · 0.005).
     noise = simulate_label_noise(swap=0.05)
-    ratio = discrepancy_ratio(noise.labels, noise.predictions).ratio
+    ratio = discrepancy_ratio(noise.labels, noise.predictions, "nominal").ratio
     assert ratio["1"] == pytest.approx(0.045 / 0.08775, abs=0.01)
     assert ratio["0.9"] == pytest.approx(0.14 / 0.08775, abs=0.05)
     noise = simulate_label_noise(swap=1.0)
-    assert discrepancy_ratio(noise.labels, noise.predictions).ratio.tolist() == pytest.approx([1, 1], abs=0.01)
+    assert discrepancy_ratio(noise.labels, noise.predictions, "nominal").ratio.tolist() == pytest.approx(
+        [1, 1], abs=0.01
+    )
     # As good as the annotators: 1 − 0.9 p = 0.9.
     noise = simulate_label_noise(swap=1 / 9)
-    lower, upper = discrepancy_ratio(noise.labels, noise.predictions).interval(0.999, seed=1, progress=False).loc["0.9"]
+    lower, upper = (
+        discrepancy_ratio(noise.labels, noise.predictions, "nominal").interval(0.999, seed=1, progress=False).loc["0.9"]
+    )
     assert lower < 1 < upper
     assert upper - lower < 0.2
 
@@ -226,14 +232,18 @@ def test_bootstrap_draws_clusters_and_covers_as_often_as_it_says():
         q = 1 - 0.2 * 0.9
         alpha = 1 - q**2 - 9 * 0.02**2
         mu = 1 - 0.8 * q - 0.2 * 0.02
-        ends = discrepancy_ratio(noise.labels, noise.predictions).interval(0.95, 200, seed, progress=False).loc["0.8"]
+        ends = (
+            discrepancy_ratio(noise.labels, noise.predictions, "nominal")
+            .interval(0.95, 200, seed, progress=False)
+            .loc["0.8"]
+        )
         misses += not ends["lower"] < mu / alpha < ends["upper"]
     assert misses < 10
 
 
 def test_non_inferiority_and_a_copy_of_an_annotator():
     noise = simulate_label_noise(2000, 5, swap=1 / 9, models=(0.95, 0.9, 0.8))
-    result = discrepancy_ratio(noise.labels, noise.predictions)
+    result = discrepancy_ratio(noise.labels, noise.predictions, "nominal")
     strict, lenient = result.non_inferiority(0.0), result.non_inferiority(0.2)
     assert strict["non_inferior"].tolist() == [True, False, False]
     assert lenient["non_inferior"].tolist() == [True, True, False]
@@ -245,7 +255,7 @@ def test_non_inferiority_and_a_copy_of_an_annotator():
     noise = simulate_label_noise(5000, 3, swap=0.3, models=(0.5,))
     own = noise.labels[noise.labels["annotator"] == 0][["case", "label"]]
     fourth = simulate_label_noise(5000, 4, swap=0.3, models=(0.5,)).labels.query("annotator == 3")[["case", "label"]]
-    result = discrepancy_ratio(noise.labels, {"copy": own, "fourth": fourth})
+    result = discrepancy_ratio(noise.labels, {"copy": own, "fourth": fourth}, "nominal")
     assert result.ratio["copy"] == pytest.approx(2 / 3, abs=0.02)
     assert result.ratio["fourth"] == pytest.approx(1, abs=0.03)
 
@@ -278,7 +288,7 @@ def test_perfect_agreement_frames_and_texts():
         assert result.annotators().loc["a", "ratio"] == 1
     noise = simulate_label_noise(50, 3, swap=0.2, models=(0.9,))
     rows = [*noise.labels.itertuples(index=False, name=None), (99, 0, 1)]
-    result = discrepancy_ratio(rows, noise.predictions)
+    result = discrepancy_ratio(rows, noise.predictions, "nominal")
     frame = result.to_frame(progress=False)
     assert frame.columns.tolist() == [
         "ratio", "lower", "upper", "model_discrepancy", "annotator_discrepancy", "n_cases", "n_excluded",
@@ -286,7 +296,7 @@ def test_perfect_agreement_frames_and_texts():
     assert frame.loc["0.9", ["n_cases", "n_excluded"]].tolist() == [50, 1]
     assert frame["lower"].item() < frame["ratio"].item() < frame["upper"].item()
     assert repr(result).endswith("nominal, 50 cases, 3 annotators, 1 case excluded)")
-    alone = discrepancy_ratio(noise.labels, noise.predictions["0.9"])
+    alone = discrepancy_ratio(noise.labels, noise.predictions["0.9"], "nominal")
     assert isinstance(alone.ratio, float)
     assert alone.ratio == pytest.approx(result.ratio["0.9"])
     assert alone.interval(progress=False) == tuple(result.interval(progress=False).loc["0.9"])

@@ -222,8 +222,22 @@ def test_labels_that_are_numbers(tmp_path):
     models = read_models({"m": tmp_path / "m.csv"}, labels, np.ones(40, bool))
     assert set(_fit.answers_of(labels, models, "nominal", "one-coin").annotations.classes) <= set("0123456")
     given = {"model": None, "replicates": 50, "progress": False}
-    assert "--distance squared" in judge(labels, models, **given).verdict("m")
-    assert "--distance squared" not in judge(labels, models, distance="squared", **given).verdict("m")
+    usual = judge(labels, models, **given)
+    assert usual.test.comparison.distance == "ordinal"
+    assert "if they are names of classes, say distance=" in usual.verdict("m")
+    for distance in ("nominal", "squared"):
+        assert "names of classes" not in judge(labels, models, distance=distance, **given).verdict("m")
+
+
+def test_the_same_answer_to_every_case_tells_nothing_of_the_truth():
+    random = np.random.default_rng(3)
+    truth = random.random(60) < 0.4
+    rows = [(f"c{i}", a, "ny"[int(truth[i] == (random.random() < 0.8))]) for a in "abc" for i in range(60)]
+    never = {f"c{i}": "n" for i in range(60)}
+    found = judge(rows, {"never": never}, model="one-coin", draws=20, warmup=20, replicates=20, progress=False)
+    fit = found.fits["never"]
+    assert fit.independent[0].mean() == pytest.approx(fit.accuracy.mean(), abs=0.05)
+    assert fit.ability["mean"].iloc[-1] == pytest.approx(fit.accuracy.mean(), abs=0.05)
 
 
 def test_a_model_among_the_annotators_meets_the_others_and_one_name_on_each_side_may_be_of_one_code():

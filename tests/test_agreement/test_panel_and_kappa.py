@@ -159,6 +159,6 @@ def test_coefficients_at_their_limits():
     assert np.isnan(found[["lower", "upper"]].astype(float)).all(axis=None)
     assert np.isnan(intraclass_correlations(constant)["value"]).all()
     assert gwet_ac(constant) == gwet_ac(perfect) == gwet_ac(perfect, "quadratic") == 1
-    table = agreement(perfect).coefficients(replicates=200)
+    table = agreement(perfect, "nominal").coefficients(replicates=200)
     assert table.loc["Gwet's AC1", "lower"] < 1  # three cases are not all
     assert agreement({"p": {"a": ["x"], "b": []}, "q": {"a": [], "b": []}}, "jaccard").coefficients().empty

@@ -23,16 +23,16 @@ def captions(random, n=60):
 RANDOM = np.random.default_rng(0)
 KINDS = {
     "categories": [
-        [1, 2, 3, 2, 1, 1],
+        [1, 2, 2, 1, 1],
         [True, False, True],
         ["wart", "corn", "wart"],
         ["Venous Stasis Ulcer", "Arterial ulcer", "Pyoderma Gangrenosum"],
         ["I agree with all that is said", "I do not agree with it at all"] * 20,
         ["[unclear]", "(none)", "a"],
         ["007", "012", "007"],
-        [*range(1, 11)] * 3,
     ],
-    "numbers": [RANDOM.normal(size=60).tolist(), [*range(0, 600, 10)]],
+    "grades": [[1, 2, 3, 2, 1, 1], [1.0, 2.0, 4.0], [*range(1, 11)] * 3],
+    "numbers": [[1.5, 2.5, 4.0], [*range(21)] * 9, RANDOM.normal(size=60).tolist(), [*range(0, 600, 10)]],
     "sets": [[{"a"}, {"a", "b"}, {"c"}]],
     "vectors": [[[0, 5], [9, 3], [1, 1]], [np.array([1.0, 2.0, 3.0]), np.zeros(3), np.ones(3)]],
     "boxes": [
@@ -64,7 +64,7 @@ def test_types_are_told_and_have_a_distance(kind, labels):
     read = Labels.of(table(labels))
     assert type_of(read) == kind
     usual = usual_distance(None, read)
-    assert usual.name in BY_TYPE[kind]
+    assert usual.name in BY_TYPE["numbers" if kind == "grades" else kind]
     assert usual.words.startswith(f"distance: {usual.name}, since labels are ")
 
 

@@ -172,6 +172,16 @@ def test_fresh_annotations_find_who_has_seen_the_old_ones():
         evidence_checks(posterior, {"A": scores}, fresh=pb.Annotations.from_labels([["x"]], classes=["x"], cases=["0"]))
 
 
+def test_grades_are_said_to_count_as_right_or_wrong():
+    rows = [(f"p{i}", f"r{(3 * i + j) % 10}", 1 + (i + j) % 3) for i in range(80) for j in range(3)]
+    scores = pb.Annotations.from_scores(pd.DataFrame(rows, columns=["case", "annotator", "score"]))
+    (sentence,) = limits(scores.grades())
+    assert "--metrics mean_absolute_error,quadratic_kappa" in sentence
+    assert limits(scores.split(1)) == []
+    single = pd.DataFrame(rows, columns=["case", "annotator", "class"])
+    assert limits(pb.Annotations.from_table(single.astype({"class": str}))) == []  # codes, for what is known
+
+
 @pytest.mark.slow
 def test_limits_are_named_and_evaluate_warns_of_them_where_predictions_are_evidence():
     many = [[2, 1], [1, 2]] * 40

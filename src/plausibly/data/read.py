@@ -12,7 +12,7 @@ from plausibly.data.labels.container import Labels, from_table
 from plausibly.data.labels.table import labels_in
 from plausibly.data.labels.types import type_of
 
-_NAMES = ("categories", "numbers", "partial rankings")  #: types of labels that annotations and scores hold
+_NAMES = ("categories", "grades", "numbers", "partial rankings")  #: types of labels that annotations and scores hold
 
 
 def read(

@@ -10,9 +10,8 @@ from plausibly.data.annotations.io.long_table import ORDERINGS, WHEN
 from plausibly.data.annotations.io.source import Source
 from plausibly.data.annotations.io.spellings import find
 from plausibly.data.labels.container import Labels, are_single
-from plausibly.data.labels.types import type_of
+from plausibly.data.labels.types import are_grades, type_of
 
-_MOST_GRADES = 20  # different numbers, up to which they are called grades
 _NAMED = 5  # classes or columns that are listed
 _CALLED = {"categories": "label", "text": "text", "partial rankings": "ranking", "spans": "list of spans"}
 _CALLED |= {"boxes": "list of boxes", "keypoints": "list of keypoints", "trees": "tree", "sets": "set"}
@@ -57,9 +56,8 @@ def _of_numbers(values: np.ndarray) -> str:
     values = values.astype(float)
     if {*np.unique(values)} == {0.0, 1.0}:
         return f"{many(len(values), 'label')}, 0 and 1"
-    grades = len(np.unique(values)) <= _MOST_GRADES and not (values % 1).any()
     low, high = values.min(), values.max()
-    return f"{many(len(values), 'grade' if grades else 'score')}, {low:.6g} to {high:.6g}"
+    return f"{many(len(values), 'grade' if are_grades(values) else 'score')}, {low:.6g} to {high:.6g}"
 
 
 def _plural(n: int, what: str) -> str:

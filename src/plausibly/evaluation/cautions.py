@@ -10,6 +10,7 @@ import xarray as xr
 
 from plausibly.base.names import listed
 from plausibly.data.annotations import Annotations
+from plausibly.data.annotations.io.columns import is_number
 from plausibly.evaluation.evidence import known_predictions, knows_more
 from plausibly.evaluation.summaries import few_in_words
 from plausibly.evaluation.truth import check_labels
@@ -66,6 +67,11 @@ def limits(annotations: Annotations, *, others: bool = False) -> list[str]:
         found.append(
             f"Most cases ({pairs} of {n_cases}) have at most two labels: it cannot be checked whether experts disagree "
             "as is assumed. Collect a third label for some."
+        )
+    if annotations.ordered and annotations.n_classes > 2 and all(map(is_number, annotations.classes)):
+        found.append(
+            "An answer counts as right or wrong, however far off it is: of grades, mean_absolute_error and "
+            "quadratic_kappa tell how far (--ordered, with --metrics mean_absolute_error,quadratic_kappa)."
         )
     if n_cases < FEW_CASES:
         found.append(f"{n_cases} cases are few: intervals are rough, and accuracies may be a point too low.")

@@ -14,7 +14,7 @@ from plausibly.data.datasets import simulate_label_noise
 @pytest.fixture(scope="module")
 def compared():
     noise = simulate_label_noise(80, 4, swap=0.3, models=(0.9, 0.6), n_classes=3)
-    return discrepancy_ratio(noise.labels, noise.predictions)
+    return discrepancy_ratio(noise.labels, noise.predictions, "nominal")
 
 
 def test_ratios_and_intervals_of_models_and_annotators(ax, compared):

@@ -55,10 +55,11 @@ def agreement(
         or scores by named annotators.
     distance
         Name from :mod:`plausibly.distances`, or a function of two labels that returns a number, zero or greater, the
-        same in either order. By default it is chosen by the type of the labels: ``"nominal"`` for categories,
-        ``"interval"`` for scores and for numbers that hardly ever repeat, ``"partial_rankings"``, ``"bleu"`` for texts,
-        ``"box_iou"`` for boxes, ``"keypoint_oks"``, ``"span_f1_lenient_range_strict_tag"`` for spans,
-        ``"tree_edit_norm"``, and ``"rmse"`` for vectors.
+        same in either order. By default it is chosen by the type of the labels: ``"nominal"`` for categories
+        (numbers that name them have to be told so), ``"ordinal"`` for grades, which are up to 20 different whole
+        numbers, ``"interval"`` for other numbers, ``"partial_rankings"``, ``"bleu"`` for texts, ``"box_iou"`` for
+        boxes, ``"keypoint_oks"``, ``"span_f1_lenient_range_strict_tag"`` for spans, ``"tree_edit_norm"``, and
+        ``"rmse"`` for vectors.
     preset
         Settings of a publication: ``"braylan2022"`` applies to a distance that is given by name
         (:func:`plausibly.distances.find_distance`), makes ``"sample"`` the default of `cross`, and gives sigma as

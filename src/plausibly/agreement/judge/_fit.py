@@ -203,8 +203,12 @@ def _fits(
         def of_model(posterior: Posterior, name: str = name) -> tuple[Float[np.ndarray, " draw *of"], ...]:
             return *_compared(_abilities(posterior)), *right_by(posterior, [name])
 
-        joint = _sampled(annotations, answers.model, sampling, of_model, sweeps)
-        ability = _abilities(joint)
+        right = _right(alone, said, answers.model)
+        if not ranked and (said == said[0]).all():  # the same answer to every case tells nothing of the truth
+            joint, ability = alone, np.column_stack([each, right.mean(axis=1)])
+        else:
+            joint = _sampled(annotations, answers.model, sampling, of_model, sweeps)
+            ability = _abilities(joint)
         scale = np.log(ability) if ranked else ability
         lower, upper = interval(ability, ci_prob)
         frame = pd.DataFrame(
@@ -212,7 +216,6 @@ def _fits(
             index=pd.Index(annotations.annotators, name="annotator"),
         )
         shared = (said * answers.votes).sum(axis=1)
-        right = _right(alone, said, answers.model)
         weight = random.standard_exponential((len(right), cluster.max() + 1))[:, cluster]
         drawn = right if ranked else random.random(right.shape) < right
         compared, independent = [*_compared(scale)], None

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 import pandas as pd
 
 from plausibly.agreement.discrepancy._baselines import Reasons
@@ -20,6 +19,7 @@ from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
 from plausibly.base.bootstrap import interval
 from plausibly.base.errors import ArgumentError
 from plausibly.base.shown import Shown
+from plausibly.data.labels.types import NUMERIC, may_be_names
 
 _NOT_CONVERGED = (
     "chains of the model of annotators did not converge, so its numbers are not shown. Give gold labels of some cases "
@@ -30,10 +30,6 @@ _SIMPLIFIED = (
     "in one class as in another"
 )
 _SIMPLER = '. A simpler model of annotators is model="one-coin" (--model one-coin)'
-_NUMBERS = (
-    "The labels are numbers, and two different ones count as equally far apart. If they are amounts, judge by "
-    'distance="squared" (--distance squared)'
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,9 +217,9 @@ class Judgement(Shown, kind="judge"):
         return _NOT_CONVERGED + (_SIMPLER if self.model == "dawid-skene" else "")
 
     def _doubts(self, model: str) -> list[str]:
-        labels = self.test.comparison.labels
-        amounts = self.test.comparison.distance == "nominal" and labels.is_numeric and len(np.unique(labels.values)) > 2
-        return [*[_NUMBERS] * amounts, *[_SIMPLIFIED] * self.simplified, *filter(None, [self._contradicted(model)])]
+        compared = self.test.comparison
+        numbers = may_be_names(compared.labels) if compared.distance in NUMERIC else None
+        return [*[_SIMPLIFIED] * self.simplified, *filter(None, [numbers, self._contradicted(model)])]
 
     def _notes_of_test(self, model: str) -> list[str]:
         others = tuple(f"{name} and the annotator" for name in self.models if name != model)

@@ -35,7 +35,8 @@ def agreement(
         typer.Option(
             metavar="NAME",
             help="Distance between two labels; repeat to rank several. By default by their type, such as nominal for "
-            f"categories, bleu for texts. To try all distances for a type of label, name it: {', '.join(BY_TYPE)}.",
+            "categories, ordinal for grades, bleu for texts. To try all distances for a type of label, name it: "
+            f"{', '.join(BY_TYPE)}.",
         ),
     ] = None,
     cross: Annotated[str, typer.Option(metavar="auto|all|sample|N")] = "",

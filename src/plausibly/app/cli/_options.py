@@ -61,7 +61,7 @@ unpredicted
     case as missed, write a row for it without an answer instead.
 distance NAME
     Distance between two labels: nominal, squared, absolute, hinge, jaccard, or any that plausibly agreement takes. By
-    default by their type, such as nominal for categories and bleu for texts.
+    default by their type, such as nominal for categories, ordinal for grades and bleu for texts.
 tolerance
     Largest difference between two numbers that the hinge distance still ignores.
 k K1,K2

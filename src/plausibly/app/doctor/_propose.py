@@ -21,7 +21,6 @@ from plausibly.data.annotations.io.files import TABLES, ending
 from plausibly.data.annotations.io.matrix import Matrix
 from plausibly.data.annotations.io.spellings import positive_of_two
 from plausibly.data.annotations.io.table_files import header_of
-from plausibly.data.annotations.scores import MOST_GRADES
 from plausibly.data.annotations.usual_models import are_ratings
 from plausibly.data.labels import Labels
 from plausibly.data.labels.predictions import all_predicted, read_models
@@ -233,12 +232,12 @@ def _of_labels(together: Together) -> Iterator[Proposal]:
     if labels is None or main.control is not None or not comparable(labels) or (lists and main.role != "labels"):
         return
     scored = is_scores(main)
-    distance = _distance(labels, scored=scored)
+    kind = type_of(labels)
     column = next((name for name, role in main.columns.items() if role == "score"), "score")
     words = ["--label", column] if scored and not main.asked else []
-    words += [] if distance == "nominal" else ["--distance", distance]
+    words += ["--distance", kind] if kind in BY_TYPE and kind not in ("categories", "numbers") else []
     yield _proposal(_AGREE, "agreement", *main.given, *words)
-    if distance == "nominal":
+    if kind == "categories" and not scored:
         yield _proposal(_LABELS, "reliability", *main.given)
     among = _models_among(main)
     if (scored and not among) or main.role == "labels":
@@ -249,7 +248,6 @@ def _of_labels(together: Together) -> Iterator[Proposal]:
     if not models or len(labels.annotators) < 2:
         return
     words = [*main.given, *_predicted(models)]
-    words += ["--distance", "squared"] if distance in ("ordinal", "interval") else []
     gold = [] if together.gold is None else ["--gold", str(together.gold.path)]
     extra = any(extra_cases(one, main) for one in models.values())
     gold += ["--extra", "ignore"] if extra else []
@@ -285,15 +283,6 @@ def _models_among(main: Looked) -> dict[str, Looked]:
     if len(labels.annotators) - len(named) < 2:
         return {}
     return {name: replace(main, path=Path(f"{main.path}:{name}"), role="labels of one rater") for name in named}
-
-
-def _distance(labels: Labels, *, scored: bool) -> str:
-    """Name the distance, or the type of labels, that suits what labels are."""
-    if labels.is_numeric:
-        n = len(np.unique(labels.values))
-        return "nominal" if n <= 2 and not scored else "ordinal" if n <= MOST_GRADES else "interval"
-    kind = type_of(labels)
-    return kind if kind in BY_TYPE and kind != "categories" else "nominal"
 
 
 def _reads(one: Looked, labels: Labels, column: str = "label") -> bool:

@@ -11,6 +11,7 @@ from plausibly.agreement import DistanceChoice, Labels, annotators_in_words
 from plausibly.app import plots
 from plausibly.app.screen import About, Piece, Screen, Table, percent, with_interval
 from plausibly.base.bootstrap import CI_PROB
+from plausibly.data.labels.types import NUMERIC, may_be_names
 
 
 def screen(
@@ -66,11 +67,8 @@ def _notes(choice: DistanceChoice, labels: Labels) -> Iterator[str]:
             f"This is of the {int((n_labels > 1).sum()):,} cases with several labels, and holds for the other "
             f"{int((n_labels == 1).sum()):,} if these were drawn at random."
         )
-    if choice.best == "nominal" and labels.is_numeric and len(np.unique(labels.values)) > 2:
-        yield (
-            "The labels are numbers, but any two different ones count as equally far apart: if they are grades, add "
-            'distance="ordinal" (--distance ordinal); if they are amounts, distance="squared" (--distance squared).'
-        )
+    if choice.best in NUMERIC and (told := may_be_names(labels)):
+        yield f"{told}."
     for name, result in choice.results.items():
         yield from (f"{name}: {sentence}." for sentence in result.warnings[result.n_told :])
 

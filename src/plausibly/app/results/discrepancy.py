@@ -10,6 +10,7 @@ from plausibly.app import plots
 from plausibly.app.screen import About, Piece, Screen, Table, cell, over_groups, percent, with_interval
 from plausibly.base.bootstrap import CI_PROB, REPLICATES
 from plausibly.base.names import many, some
+from plausibly.data.labels.types import NUMERIC, may_be_names
 
 ASSUMED = (
     ("Annotators", "Their labels are taken as the truth: a model that knows better than they do counts as farther."),
@@ -88,6 +89,8 @@ def _table(frame: pd.DataFrame, ci_prob: float) -> Table:
 
 def _notes(compared: Discrepancy, frame: pd.DataFrame, labels: Labels) -> Iterator[str]:
     """Say how well annotators agree, where they stand themselves, and on whom a ratio depends most."""
+    if compared.distance in NUMERIC and (told := may_be_names(labels)):
+        yield f"{told}."
     one = frame.iloc[0]
     relative = compared.annotators()["relative"].dropna().sort_values()
     # Where further labels follow from the first, they are left out.

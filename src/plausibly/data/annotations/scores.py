@@ -149,6 +149,7 @@ class Scores(ByCase):
             entry_annotation=np.arange(self.n_annotations, dtype=np.int32),
             entry_class=class_index.astype(np.int32),
             entry_block=np.zeros(self.n_annotations, np.int16),
+            ordered=True,
         )
 
     def as_classes(self, threshold: float | None = None) -> Annotations:

@@ -17,7 +17,8 @@ class LabelNoise:
     Parameters
     ----------
     labels
-        Long table with the columns ``case``, ``annotator`` and ``label``.
+        Long table with the columns ``case``, ``annotator`` and ``label``, the number of a class: compare them with
+        ``distance="nominal"``.
     predictions
         Table with the columns ``case`` and ``label`` for every model.
     truth

@@ -12,16 +12,17 @@ from typing import Any
 import numpy as np
 
 from plausibly.base.errors import ArgumentError
-from plausibly.data.annotations import Annotations, Scores
+from plausibly.data.annotations import Annotations
 from plausibly.data.annotations.io.answers import parsed
+from plausibly.data.annotations.scores import MOST_GRADES
 from plausibly.data.labels.container import Labels, are_single
 from plausibly.distances import BY_TYPE, tree_of
 
 #: By type of label, the distance that is taken, and what the labels are called.
 USUAL: Mapping[str, tuple[str, str]] = {
     "categories": ("nominal", "categories"),
-    "numbers": ("interval", "numbers that hardly ever repeat"),
-    "scores": ("interval", "scores"),
+    "grades": ("ordinal", "grades"),
+    "numbers": ("interval", "numbers"),
     "sets": ("jaccard", "sets"),
     "vectors": ("rmse", "lists of numbers of the same length"),
     "boxes": ("box_iou", "boxes"),
@@ -31,6 +32,7 @@ USUAL: Mapping[str, tuple[str, str]] = {
     "trees": ("tree_edit_norm", "trees"),
     "partial rankings": ("partial_rankings", "rankings"),
 }
+NUMERIC = ("ordinal", "interval")  #: distances that are usual for numbers
 _LOOKED_AT = 300  # different labels that show the type
 _FEW = 20  # labels of which words and repetitions tell little
 _UNIQUE = 0.9
@@ -53,9 +55,7 @@ def usual_distance(source: Any, labels: Labels) -> Usual:
     ArgumentError
         If the type is unclear; the message names distances to choose from.
     """
-    if isinstance(source, Scores):
-        kind = "scores"
-    elif isinstance(source, Annotations):
+    if isinstance(source, Annotations):
         kind = "categories" if are_single(source) else "partial rankings"
     else:
         kind = type_of(labels)
@@ -78,11 +78,11 @@ def check_nominal(labels: Labels, measure: str = "", instead: str = "give") -> N
     if labels.is_numeric and not measure:  # which may be compared by several distances
         return
     n = len(np.unique(labels.values)) if labels.is_numeric else _n_different(labels)
-    if n >= _UNIQUE * len(labels) and (kind := type_of(labels)) in _BY_SIZE:
+    if n >= _UNIQUE * len(labels) and not (labels.is_numeric and n < _FEW) and (kind := type_of(labels)) in _BY_SIZE:
         name, others = _BY_SIZE[kind]
         raise ArgumentError(
-            f"{measure or 'the nominal distance'} asks whether labels are equal, but these are {USUAL[kind][1]}, {n:,} "
-            f"different ones of {len(labels):,}, so it tells nothing: {instead} "
+            f"{measure or 'the nominal distance'} asks whether labels are equal, but these are {USUAL[kind][1]} that "
+            f"hardly ever repeat, {n:,} different ones of {len(labels):,}, so it tells nothing: {instead} "
             f'distance="{name}" (--distance {name}){others}.'
         )
 
@@ -91,7 +91,7 @@ def type_of(labels: Labels) -> str:
     """Name the type of the labels, as in :data:`USUAL`; or say what labels of an unclear type may be."""
     if labels.is_numeric:
         n = len(np.unique(labels.values))
-        return "numbers" if len(labels) >= _FEW and n > len(labels) / 2 else "categories"
+        return "categories" if n <= 2 else "grades" if are_grades(labels.values) else "numbers"
     step = max(1, len(labels) // _LOOKED_AT)
     some = labels.values.tolist()[::step]
     cells = [value.tolist() if isinstance(value, np.ndarray) else parsed(value) for value in some]
@@ -102,6 +102,21 @@ def type_of(labels: Labels) -> str:
     if all(isinstance(value, str) for value in some):
         return _of_words(labels, some)
     return "categories"
+
+
+def are_grades(values: np.ndarray) -> bool:
+    """Whether numbers are whole, and so few different ones that each may be a class."""
+    return len(np.unique(values)) <= MOST_GRADES and not (values.astype(float) % 1).any()
+
+
+def may_be_names(labels: Labels) -> str | None:
+    """Say what to do if numbers that are compared by their order or size are names of classes; None if they are not."""
+    if not labels.is_numeric or (labels.values.astype(float) % 1).any() or len(np.unique(labels.values)) <= 2:
+        return None
+    return (
+        "Labels are numbers, so it counts how far they are apart; if they are names of classes, say "
+        'distance="nominal" (--distance nominal)'
+    )
 
 
 def _n_different(labels: Labels) -> int:
