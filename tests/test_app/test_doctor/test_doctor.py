@@ -182,6 +182,12 @@ def test_ratings_get_a_threshold_and_a_distance(tmp_path):
     assert "ordinal, since labels are grades" in run(of(found, "agreement")).output
 
 
+def test_a_table_whose_case_has_no_usual_name(tmp_path):
+    path = table(tmp_path / "photos.csv", "Photo,Label,Annotator", "a.png,wart,ann", "a.png,corn,bob", "b.png,wart,ann")
+    assert "say which column it is with case=" in pb.doctor(path).files[0].words
+    assert "3 labels" in pb.doctor(path, case="Photo").files[0].words
+
+
 def test_labels_of_objects(tmp_path):
     rows = [f'c{i},{who},"[[0, 0, {i + 1}, {n}]]"' for i in range(5) for who, n in (("ann", 2), ("bob", 3))]
     found = pb.doctor(table(tmp_path / "boxes.csv", "case,annotator,label", *rows))

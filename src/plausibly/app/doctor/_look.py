@@ -167,7 +167,7 @@ def _table(path: Path, source: Source, classes: np.ndarray | None) -> Looked:
         whole = all(float(cell).is_integer() for column in table for cell in column)
         counted = whole and len(rest) > 1 and any(sum(map(float, row)) != 1 for row in zip(*table, strict=True))
         return _annotations(path, source) if counted else _matrix(path, classes)
-    read = [] if find("annotator", rest) is None else list_of(columns[find("case", names) or case])
+    read = [] if case is None or find("annotator", rest) is None else list_of(columns[find("case", names) or case])
     if case is None or (len({*read}) < len(read) and find("system", names, OUTCOMES) is None):
         return _annotations(path, source)  # whose reader says what is missing
     if find("system", names, OUTCOMES) is not None and len({*list_of(columns[case])}) < len(columns[case]):

@@ -375,8 +375,8 @@ def is_of_scores(names: Iterable[str], columns: Callable[[Collection[str]], Colu
 def is_long(names: Iterable[str]) -> bool:
     """Whether these are the columns of a long table."""
     names = list(names)
-    if MARKS & set(names) or all(find(name, names) is not None for name in ("case", "annotator", "class")):
-        return True
+    if MARKS & set(names) or all(find(name, names) is not None for name in ("annotator", "class")):
+        return True  # where the case is missing, the reader says how to name it
     meant = {name: name.strip().lower() for name in names if name.strip().lower() in READ - set(names)}
     if len(meant) > 1:  # a single one may be a class
         name, instead = next(iter(meant.items()))
