@@ -22,7 +22,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "agreement": 8690,  # reader studies; a sentence for each note; 0 and 1 that may mean either
         "app": 13800,  # requirements that a constant would meet; pages of every result; the end of commands
         "base": 2299,  # lanes of rejection, from posterior; results in notebooks; products in one thread
-        "data": 15586,  # grades are compared by their order; what to give where a file is not read
+        "data": 15593,  # grades are compared by their order; what to give where a file is not read
         "decisions": 3896,  # what is said of sets without the prior
         "distances": 1860,  # distances of sets
         "distributions": 1240,
@@ -34,7 +34,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "plausibly": 120,
         "posterior": 3776,  # arrays that are computed when they are read, from aggregation; files of closed forms
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 40110,  # grades; public layouts; terminal, notebook and page say the same; loaded programs that solve
+        "tests": 40117,  # grades; public layouts; terminal, notebook and page say the same; loaded programs that solve
         "validation": 6981,  # panels of other experts: public readers and simulated ones; scales of their priors
     },
     "shape": {

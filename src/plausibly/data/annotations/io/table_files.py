@@ -262,7 +262,7 @@ def _open_csv(
     path: Path, kinds: Mapping[str, pa.DataType] | None = None, header: bool = True, text: bytes | None = None
 ) -> pyarrow.csv.CSVStreamingReader:
     """Open a file of cells, or its `text`; of the columns named with their types, or all as Arrow sees them."""
-    source, delimiter = _source(path) if text is None else (pa.BufferReader(text), _delimiter(path))
+    source, delimiter = _source(path) if text is None else (_in_memory(text), _delimiter(path))
     return pyarrow.csv.open_csv(
         source,
         # One thread, so that an error can count rows.
@@ -279,17 +279,24 @@ def _open_csv(
 def _source(path: Path) -> tuple[pa.NativeFile, str]:
     """Open a file of text, or a sheet, and say what separates its cells."""
     if ending(path) == WORKBOOK:
-        return pa.BufferReader(read_sheet(path)), ","
+        return _in_memory(read_sheet(path)), ","
     delimiter = _delimiter(path)
     if not delimiter or not _is_utf8(path):
         text = read_text(path)
         if not delimiter:
             text, delimiter = re.sub(r"[ \t]+", ",", re.sub(r"(?m)^[ \t]+|[ \t]+$", "", text)), ","
-        return pa.BufferReader(f"{text}\n".encode()), delimiter
+        return _in_memory(f"{text}\n".encode()), delimiter
     if path.stat().st_size <= _BLOCK:
         with opened(path) as file:
-            return pa.BufferReader(file.read() + b"\n"), delimiter  # Arrow overlooks a single line without an end
+            return _in_memory(file.read() + b"\n"), delimiter  # Arrow overlooks a single line without an end
     return pa.input_stream(str(path), compression="gzip" if is_packed(path) else None), delimiter
+
+
+def _in_memory(text: bytes) -> pa.BufferReader:
+    """Text in memory of Arrow's own: its threads may let go of it while Python ends, which aborts if it is Python's."""
+    copy = pa.BufferOutputStream()
+    copy.write(text)
+    return pa.BufferReader(copy.getvalue())
 
 
 def _delimiter(path: Path) -> str:
