@@ -20,13 +20,13 @@ LIMITS: dict[str, dict[str, int]] = {
     "lines of code": {
         "aggregation": 5955,  # panels of a sweep, and their rows; width of intervals
         "agreement": 8690,  # reader studies; a sentence for each note; 0 and 1 that may mean either
-        "app": 13800,  # requirements that a constant would meet; pages of every result; the end of commands
+        "app": 13791,  # requirements that a constant would meet; pages of every result; the end of commands
         "base": 2299,  # lanes of rejection, from posterior; results in notebooks; products in one thread
         "data": 15593,  # grades are compared by their order; what to give where a file is not read
         "decisions": 3896,  # what is said of sets without the prior
         "distances": 1860,  # distances of sets
         "distributions": 1240,
-        "evaluation": 7303,  # grades; means over many classes of few cases; panels of other experts, and their check by labels
+        "evaluation": 7303,  # grades; means over many classes of few cases; panels of other experts and these
         "families": 5588,  # families say how annotators answer; points of chains that advance together
         "inference": 4799,  # closed forms, gamma variables side by side; chains abreast, and slices of all of these
         "metrics": 3590,  # average precision of resampled cases
