@@ -48,7 +48,8 @@ for engine in ("nuts", "exact"):
         if group in posterior and (group != "sample_stats" or engine != "exact"):
             tell(f"{engine} {group}", posterior[group])
 scores = {"A": np.random.default_rng(0).random((26, 4))}
-tell("results", pb.evaluate(posterior, scores, risks=[0, 1, 2, 0], k=1, replicates=20, progress=False))
+given = {"risks": [0, 1, 2, 0], "k": 1, "metrics": ["overlap"], "replicates": 20, "progress": False}
+tell("results", pb.evaluate(posterior, scores, **given))
 print(len(jax.devices()), len(sampling), len(evaluating))
 """
 

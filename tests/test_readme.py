@@ -103,6 +103,7 @@ def test_commands_on_the_page_about_own_data_say_what_it_says(tmp_path, monkeypa
                 assert line in printed, command
 
 
+@pytest.mark.slow
 def test_the_release_decision_of_the_readme_is_that_of_its_python(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "example"}

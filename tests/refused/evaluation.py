@@ -33,7 +33,8 @@ def posterior(k=3):
 
 @cache
 def results():
-    return pb.evaluate(posterior(), PREDICTIONS[3], by={"site": SITE}, replicates=4, progress=False)
+    options = {"metrics": ["top1_accuracy"], "by": {"site": SITE}, "replicates": 4}
+    return pb.evaluate(posterior(), PREDICTIONS[3], **options, progress=False)
 
 
 def evaluate(k=None, predictions=..., of=3, **options):
@@ -75,7 +76,7 @@ REFUSED += each(
         "two metrics have the name '1'": {"metrics": {1: brier, "1": brier}},
         "'mine' must be a function .* it failed .*nothing": {"metrics": {"mine": lambda a, b: a.nothing}},
         "'mine' must be finite in every draw, .* 'p": {
-            "metrics": {"mine": lambda a, b: jnp.where(b[0] > 0.1, jnp.nan, a @ b)}
+            "metrics": [{"mine": lambda a, b: jnp.where(b[0] > 0.1, jnp.nan, a @ b)}]
         },
         r"weights must have the shape \(case,\), \(6,\), or \(draw, case\), \(4, 6\), but .* \(3,\)": {
             "weights": np.ones(3)

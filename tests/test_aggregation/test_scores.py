@@ -128,7 +128,7 @@ def test_programs_of_ones_own_run_on_scores():
 
 
 def test_results_and_their_histogram(posterior):
-    results = pb.evaluate(posterior, PREDICTIONS, k=1, replicates=0)
+    results = pb.evaluate(posterior, PREDICTIONS, metrics="top1_accuracy", replicates=0)
     below = expected()
     np.testing.assert_allclose(results["score_certainty"], np.maximum(below, 1 - below), rtol=1e-6)
     leads = posterior["posterior"]["plausibility"].values.reshape(-1, 4, 2).argmax(-1)
@@ -136,7 +136,7 @@ def test_results_and_their_histogram(posterior):
     np.testing.assert_allclose(results["top1_accuracy"].sel(classifier="A"), accuracy)
     named = pb.Annotations.from_scores(TABLE, classes=["fine", "toxic"])
     frame = pd.DataFrame(PREDICTIONS["A"][:, ::-1], columns=["toxic", "fine"])
-    by_name = pb.evaluate(aggregate(named, seed=1), {"A": frame}, k=1, replicates=0)
+    by_name = pb.evaluate(aggregate(named, seed=1), {"A": frame}, metrics="top1_accuracy", replicates=0)
     np.testing.assert_allclose(by_name["top1_accuracy"].values[0], accuracy)
     results = pb.evaluate(posterior, {})
     ax = pb.plots.certainty_histogram(results, "score_certainty", bins=5)

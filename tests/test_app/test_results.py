@@ -9,6 +9,7 @@ import pytest
 
 import plausibly as pb
 from tests import worlds
+from tests.test_app.test_report.page import leave_out_figures
 from tests.test_app.test_screens import fits
 
 QUIET = {"progress": False}
@@ -48,7 +49,7 @@ RESULTS = {
 
 
 @pytest.mark.parametrize("kind", RESULTS)
-def test_a_terminal_a_notebook_a_table_and_a_page_say_the_same(kind, tmp_path):
+def test_a_terminal_a_notebook_a_table_and_a_page_say_the_same(kind, tmp_path, monkeypatch):
     result = RESULTS[kind]()
     screen = pb.results.of(result)
     lines = fits(str(screen).splitlines())
@@ -60,6 +61,7 @@ def test_a_terminal_a_notebook_a_table_and_a_page_say_the_same(kind, tmp_path):
         cells = pb.summary(result).to_numpy().tolist()
         assert cells == [list(row) for row in (*screen.table.rows, *screen.table.foot)]
     path = tmp_path / "page.html"
+    leave_out_figures(monkeypatch)
     pb.report(result, path, **QUIET)
     page = html.unescape(path.read_text())
     assert screen.headline in page

@@ -75,15 +75,16 @@ def study(tmp_path, monkeypatch):
 
 
 def test_evaluate(study):
-    given = ["evaluate", "annotations.json", *study, "--quick"]
+    given = ["evaluate", "annotations.json", *study, "--quick", "--risks", "risks.txt"]
     text = screen_of(*given, "--k", 1, "--draws", 20, "--model", "prirn@10", "--model", "irn")
     assert "report.html" not in text
-    screen_of(*given, "--draws", 20, "--model", "prirn@10", "--require", "top1_accuracy>=0.1")
+    screen_of(*given, "--k", 1, "--draws", 20, "--model", "prirn@10", "--require", "top1_accuracy>=0.1")
     assert "Wrote metrics.csv" in text
     text = screen_of(*given, "--truth", "annotator", "--metrics", "accuracy")
     assert text.index("accuracy") < text.index("Wrote")
 
 
+@pytest.mark.slow
 def test_one_label_a_case_says_nothing_of_the_order_under_other_models(tmp_path, monkeypatch, no_report):
     monkeypatch.chdir(tmp_path)
     rows = [(f"c{at}", at % 2, 0.1 + 0.8 * (at % 3 > 0)) for at in range(30)]
@@ -127,13 +128,15 @@ def test_commands_on_labels(labels):
 
 
 def test_commands_on_posteriors(study):
-    screen_of("aggregate", "annotations.json", "--model", "prirn@30", "--draws", 50, "--out", "p.nc")
+    screen_of("aggregate", "annotations.json", "--model", "prirn@30", "--draws", 20, "--out", "p.nc")
     text = screen_of("compare", "p.nc", *study, "--replicates", 50)
     assert text.index("P(better)") < text.index("Most probable ranking" if "Most" in text else "anking by")
     screen_of("check", "p.nc", "--replicates", 20)
     screen_of("diagnose", "p.nc")
     screen_of("plan", "p.nc", *study[:2], "--budget", 10)
     screen_of("conformal", "annotations.json", *study, "--splits", 2)
-    screen_of("sweep", "annotations.json", *study, "--model", "prirn@10,30", "--draws", 20, "--k", 1)
+    screen_of(
+        "sweep", "annotations.json", *study, "--model", "prirn@10,30", "--draws", 20, "--k", 1, "--replicates", 50
+    )
     screen_of("audit", "annotations.json", *study)
     screen_of("simulate", "--cases", 12, "--classes", 6, "--out", "sim", most=12)

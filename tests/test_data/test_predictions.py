@@ -130,7 +130,7 @@ def test_predictions_of_more_cases(tmp_path, no_report):
     more.to_csv(tmp_path / "a.csv", index=False)
     ANNOTATIONS.to_table().to_csv(tmp_path / "annotations.csv", index=False)
     words = "evaluate", tmp_path / "annotations.csv", "--predictions", f"A={tmp_path / 'a.csv'}", "--model", "irn"
-    words += "--k", 1
+    words += "--k", 1, "--quick"
     refused = plausibly(*words, "--out", tmp_path / "out")
     assert refused.exit_code == 2
     assert "--extra ignore" in refused.output

@@ -280,7 +280,7 @@ def test_a_point_estimate_leaves_annotation_noise_unknown(replicates):
     posterior = pb.aggregate(annotations, "majority-vote", progress=False)
     predictions = {"A": [[1, 0], [1, 0], [0, 1], [0, 1]], "B": [[0, 1], [0, 1], [1, 0], [0, 1]]}
     given = {"replicates": replicates, "by": {"site": ["x", "x", "y", "y"]}, "progress": False}
-    found = pb.evaluate(posterior, predictions, k=1, **given)
+    found = pb.evaluate(posterior, predictions, metrics="top1_accuracy", **given)
     split = variance_split(found, "top1_accuracy").iloc[0]
     assert split[["annotation_sd", "monte_carlo_se", "total_sd"]].isna().all()
     own = pb.summary(found).iloc[0]

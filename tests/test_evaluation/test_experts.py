@@ -113,8 +113,7 @@ def median_of(labels, k):
     return np.bincount(ends, minlength=k) / 2
 
 
-@pytest.mark.parametrize("median", [False, True])
-@pytest.mark.parametrize(("size", "k"), [(2, 3), (4, 2), (5, 3)])
+@pytest.mark.parametrize(("size", "k", "median"), [(2, 3, True), (4, 2, True), (5, 3, False)])
 def test_panels_of_these_decide_as_enumeration_says(size, k, median):
     shares = np.array([0.6, 0.4] if k == 2 else [0.5, 0.2, 0.3])
     expected = np.zeros(k)
@@ -225,7 +224,7 @@ def test_shares_of_experts_average_to_those_of_these():
 
 
 def test_results_are_of_a_panel_in_every_draw(judged):
-    metrics = ["accuracy", "sensitivity", "auroc", "calibration_error"]
+    metrics = ["accuracy", "auroc"]
     found = evaluated(judged, metrics=metrics, by={"half": np.repeat(["first", "second"], 60)})
     assert {found.attrs[name] for name in ("truth", "readers")} == {"panel", "others"}
     assert found.attrs["panel"] == 5
@@ -271,7 +270,7 @@ def test_the_model_is_checked_by_the_labels(judged):
 
 def test_a_model_that_labels_contradict_is_told(judged):
     annotations, scores, _ = judged
-    sure = pb.aggregate(annotations, "dirichlet-categorical", concentration=0.01, draws=100, **OPTIONS)
+    sure = pb.aggregate(annotations, "dirichlet-categorical", concentration=0.01, draws=200, **OPTIONS)
     found = pb.evaluate(sure, scores, metrics=["accuracy"], truth="panel", **OPTIONS)
     text = " ".join(cautions(annotations, found, panels=found))
     off = np.abs(found["panel_excess"].values) > 2.5 * found["panel_excess_error"].values

@@ -130,7 +130,7 @@ def test_replicates_have_the_weights_of_evaluate(clusters):
     options = {"clusters": clusters, "replicates": 20, "seed": 3}
     scores = {"A": random.random((40, 3)), "B": random.random((40, 3))}
     found = panels(annotations, scores, **options)
-    results = pb.evaluate(posterior, scores, k=1, progress=False, **options)
+    results = pb.evaluate(posterior, scores, metrics="top1_accuracy", progress=False, **options)
     expected = results["top1_accuracy_sampling"].values
     assert np.ptp(expected) > 0.05
     np.testing.assert_allclose(found["expert_agreement_total"].values, expected, atol=1e-5)
@@ -139,14 +139,16 @@ def test_replicates_have_the_weights_of_evaluate(clusters):
     for name in ("expert_agreement", "expert_agreement_total", "human_level", "human_level_total"):
         np.testing.assert_allclose(results[name], found[name], atol=1e-6)
     assert results["human_level"].isnull()
-    twice = pb.evaluate(posterior, scores, k=1, progress=False, **options | {"replicates": 21})  # two rounds of draws
+    twice = pb.evaluate(
+        posterior, scores, metrics="top1_accuracy", progress=False, **options | {"replicates": 21}
+    )  # two rounds of draws
     np.testing.assert_allclose(twice["expert_agreement_total"], twice["top1_accuracy_sampling"], atol=1e-5)
     assert twice.sizes["replicate"] == 40
 
 
 def test_evaluate_weighs_cases_and_breaks_ties_alike(annotations):
     posterior = pb.aggregate(annotations, "irn", progress=False)
-    options = {"k": 1, "replicates": 0, "progress": False}
+    options = {"k": 1, "metrics": ["top1_accuracy"], "replicates": 0, "progress": False}
     results = pb.evaluate(posterior, SCORES, weights=[1, 0, 3], **options)
     alone = [
         panels(annotations.select([case]), {name: [rows[case]] for name, rows in SCORES.items()}) for case in (0, 2)
@@ -159,7 +161,8 @@ def test_evaluate_weighs_cases_and_breaks_ties_alike(annotations):
     many = Annotations.from_labels([["a"]] * 200, classes="ab")
     even, options = {"A": np.ones((200, 2))}, {"break_ties": "random", "seed": 1, "replicates": 0}
     posterior = pb.aggregate(many, "dirichlet-categorical", draws=20, chains=1, progress=False)
-    found = pb.evaluate(posterior, even, k=1, progress=False, **options)["expert_agreement"].item()
+    found = pb.evaluate(posterior, even, metrics=["top1_accuracy"], progress=False, **options)
+    found = found["expert_agreement"].item()
     assert found == panels(many, even, **options)["expert_agreement"].item() != 1
 
 

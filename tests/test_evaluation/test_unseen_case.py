@@ -241,7 +241,7 @@ def test_a_list_metric_of_certain_plausibilities_is_uncertain_at_one():
     counts = np.tile([[60, 0, 0], [0, 60, 0]], (6, 1))
     annotations = pb.Annotations.from_counts(counts)
     posterior = pb.aggregate(annotations, "dirichlet-categorical", draws=100, chains=2, progress=False)
-    found = pb.evaluate(posterior, {"A": counts / 60}, k=1, replicates=4000, progress=False)
+    found = pb.evaluate(posterior, {"A": counts / 60}, metrics="top1_accuracy", replicates=4000, progress=False)
     assert found["top1_accuracy"].min() > 0.9
     np.testing.assert_allclose(ends(found, "top1_accuracy"), mid_p(12, 12), atol=0.03)
 

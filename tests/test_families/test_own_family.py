@@ -97,7 +97,7 @@ def test_its_posterior_is_aggregated_and_evaluated():
     np.testing.assert_allclose(means, (share + counts) / (1 + counts.sum(1, keepdims=True)), atol=0.05)
     assert posterior["posterior"]["share"].sizes == {"chain": 2, "draw": 150, "true_class": 3}
     assert posterior.attrs["prior_from"] == "cases"
-    results = pb.evaluate(posterior, {"A": np.eye(3)[counts.argmax(1)]}, progress=False)
+    results = pb.evaluate(posterior, {"A": np.eye(3)[counts.argmax(1)]}, metrics="top1_accuracy", progress=False)
     assert results["top1_accuracy"].mean() > 0.8
 
 
@@ -133,7 +133,7 @@ def test_what_it_assumes_is_no_true_class_and_its_answers_are_its_own(tmp_path):
     posterior = pb.aggregate(LABELS, mine, seed=1, out=tmp_path / "mine.nc", **SETTINGS)
     assert posterior.attrs["assumes"] == "that shares are the mean of all cases"
     scores = {"A": np.eye(3)[[0, 0, 2, 0, 1, 0]]}
-    results = pb.evaluate(posterior, scores, k=1, progress=False)
+    results = pb.evaluate(posterior, scores, metrics="top1_accuracy", progress=False)
     assert truths_in_words(results.attrs) == ("what most experts would name", "the experts' distribution")
     checked = pb.predictive_check(posterior, progress=False)
     assert (checked.table["status"][:3] == "reproduced").all()

@@ -127,6 +127,7 @@ def test_evaluate_takes_groups_of_raters(tmp_path, no_report):
     assert (pd.read_csv(tmp_path / "out/severities.csv")["errs_with"] == "models").sum() == 3
 
 
+@pytest.mark.slow
 def test_raters_who_share_nothing_are_told_apart():
     halves = [simulate(seed, n_cases=20, n_raters=3)[0] for seed in (4, 5)]
     halves[1] = halves[1].assign(case="d" + halves[1]["case"], annotator="s" + halves[1]["annotator"])

@@ -81,8 +81,8 @@ def test_parts_make_no_difference(draws, monkeypatch):
 
 
 def test_gamma_variables_are_those_of_jax_whatever_its_settings():
-    words = np.asarray(jax.random.key_data(case_keys(0, map(str, range(200)))))
-    shape = np.repeat(np.float32([1e-9, 0.01, 0.7, 0.99, 1, 1.5, 2, 5, 30, 1000.3]), 20)
+    words = np.asarray(jax.random.key_data(case_keys(0, map(str, range(40)))))
+    shape = np.repeat(np.float32([1e-9, 0.01, 0.7, 0.99, 1, 1.5, 2, 5, 30, 1000.3]), 4)
     found = jax.jit(lambda words: log_gammas((words[:, 0], words[:, 1]), shape, 500))
     expected = jax.vmap(lambda key, a: jax.random.loggamma(key, a, (500,)))(as_key(words), shape)
     np.testing.assert_allclose(found(words), expected, rtol=1e-4, atol=1e-5)

@@ -89,7 +89,8 @@ def test_usual_metrics_of_ordered_classes(truth):
     assert list(dict.fromkeys(pb.evaluation.summary(scores)["metric"])) == [accuracy, *ORDERED]
 
 
-def test_a_sweep_takes_scores_as_grades():
+def test_a_sweep_takes_scores_as_grades(monkeypatch):
+    monkeypatch.setattr("plausibly.aggregation.sweeps._plan.Plan._freed", lambda *_: None)
     swept = pb.sweep(
         SCORES, {"A": PREDICTED}, {"dirichlet-categorical": (1,)}, ordered=True, draws=20, chains=2, replicates=0,
         progress=False,

@@ -125,6 +125,7 @@ def test_a_new_file_is_aggregated_by_its_exact_posterior(model):
             pb.aggregate(RANKED, model, **{option: "none"}, progress=False)
 
 
+@pytest.mark.slow
 def test_a_new_file_is_compared_checked_and_swept_under_labels_of_its_own(model):
     compared = pb.compare_models(RANKED, {model: (1, 4), "irn": None}, progress=False)
     assert set(compared.table.index) > {"first-choices@1", "first-choices@4", "irn"}

@@ -51,7 +51,8 @@ def of_few(_):
     return Verdict(tuple(few.results_of(what, *few.simulate(few.DESIGNS[what], 60, 0))))
 
 
-# Check, number of p-values, and what is broken, with a quantity that is then wrong.
+# Check, number of p-values, and what is broken, with a quantity that is then wrong. A check whose sizes are those of
+# ``python -m validation --quick`` is not run here to see it pass.
 OF_SETS = [name for name, one in BREAKS.items() if one.group == "conformal"]
 SHORT = {
     "conformal": (sets, len(conformal.SCORES) * len(conformal.TARGETS) * 9, dict.fromkeys(OF_SETS)),
@@ -65,7 +66,7 @@ SHORT = {
         1,
         {"verdicts-told": "yes"},
     ),
-    "stand-ins": (short(stand_ins), 10, {"stand-ins-misled": "accuracy"}),
+    "stand-ins": (short(stand_ins), "quick", {"stand-ins-misled": "accuracy"}),
     "systems": (
         short(systems, QUICK_HUMAN=(60,), CLUSTERS={"of 3": systems.CLUSTERS["of 3"]}, RATES=(0.6,)),
         12,
@@ -92,9 +93,10 @@ SLOW = SHORT.keys() - {"judge", "systems", "verdicts"}
 )
 def test_a_short_form_passes_and_what_is_broken_is_caught(name, monkeypatch):
     check, n_tests, breaks = SHORT[name]
-    verdict = check(monkeypatch)
-    assert n_tests in (None, verdict.n_tests)
-    assert verdict.passed, str(verdict)
+    if n_tests != "quick":
+        verdict = check(monkeypatch)
+        assert n_tests in (None, verdict.n_tests)
+        assert verdict.passed, str(verdict)
     for one, quantity in breaks.items():
         with broken(one):
             caught = {result.quantity for result in check(monkeypatch).failures}

@@ -42,6 +42,8 @@ def test_posteriors_are_kept_and_reused(annotations, monkeypatch, tmp_path):
     words = {
         "risks": [0, 1, 2],
         "k": 1,
+        "metrics": ["overlap"],
+        "replicates": 20,
         "draws": 20,
         "ties": "full",
         "seed": 3,

@@ -99,6 +99,7 @@ def test_gold_labels_of_the_suspicious_are_weighted_and_said_first(tmp_path):
     assert "are not a random part" in (tmp_path / "out" / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_judgement_by_gold_labels_of_the_suspicious_is_weighted(tmp_path):
     ill, votes, score, verified = study("readers", 2)
     rows = [(f"c{i}", f"r{j}", str(int(one))) for i, of in enumerate(votes) for j, one in enumerate(of)]

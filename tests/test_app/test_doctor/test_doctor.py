@@ -75,7 +75,8 @@ def test_every_format_of_annotations_gets_a_command_that_reads_it(tmp_path, name
         assert found.commands, str(found)
         for command in found.commands:
             parse(command)
-        run(next(one for one in found.commands if " audit " in one or " agreement " in one))
+        if number == 0:  # which takes longer than everything else
+            run(next(one for one in found.commands if " audit " in one or " agreement " in one))
 
 
 def test_files_that_simulate_writes(tmp_path):

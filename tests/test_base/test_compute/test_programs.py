@@ -105,6 +105,7 @@ print(compiled(_moves, large=True)(*given, case, case[0, 0], mean, sd)[0])
 """
 
 
+@pytest.mark.slow
 def test_a_program_that_solves_equations_runs_in_the_next_process(tmp_path):
     """The functions of LAPACK are not found by loading it."""
     environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path)}

@@ -29,7 +29,7 @@ def scores():
 
 
 def test_classifiers_costs_and_risks_go_by_name(annotations, scores):
-    posterior = pb.aggregate(annotations, "dirichlet-categorical", draws=200, progress=False)
+    posterior = pb.aggregate(annotations, "dirichlet-categorical", draws=50, progress=False)
     site = pd.Series(TRUTH, CASES.astype(int)).sort_index()
     only_a = pd.DataFrame([[1.0, 0, 0]] * N, columns=CLASSES)
     forms = {

@@ -54,7 +54,7 @@ def test_a_plan_spends_its_budget_on_the_values_of_brute_force_and_beats_chance(
     before = sum(removed_by(counts, 0) for counts in COUNTS)
     width = plan.forecast[(plan.forecast["classifier"] == "A") & (plan.forecast["versus"] == "")]["width"]
     assert width.iloc[-1] / width.iloc[0] == pytest.approx(np.sqrt(left / before), rel=0.02)
-    results = pb.evaluate(two.posterior, two.predictions, k=1, progress=False)
+    results = pb.evaluate(two.posterior, two.predictions, metrics="top1_accuracy", progress=False)
     ends = results["top1_accuracy"].quantile([0.03, 0.97], "draw").values
     for at, name in enumerate("AB"):
         own = plan.forecast[(plan.forecast["classifier"] == name) & (plan.forecast["versus"] == "")]

@@ -85,7 +85,7 @@ def test_double_and_single_precision_equal_enumeration(size, float64):
         assert relative(got, expected)[likely].max(initial=0) < 5e-6
 
 
-@pytest.mark.parametrize("size", [1, 3, 5, 8, 12])
+@pytest.mark.parametrize("size", [1, 3, 5, 12])
 def test_values_and_derivatives_equal_the_exponential_race(size, float64):
     x, z = draw(size, 6 if size > 5 else 100, np.float64, seed=2)
     along = np.random.default_rng(size).normal(size=x.shape)

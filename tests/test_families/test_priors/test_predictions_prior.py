@@ -37,7 +37,7 @@ def world(n=300, k=4, labels=3, noise=0.7, seed=0, classifiers=2, concentration=
 
 
 def accuracies(posterior, scores):
-    return pb.evaluate(posterior, scores, k=1, progress=False)["top1_accuracy"].values
+    return pb.evaluate(posterior, scores, metrics="top1_accuracy", progress=False)["top1_accuracy"].values
 
 
 def test_labels_are_dirichlet_multinomial_with_shapes_by_their_formula():
