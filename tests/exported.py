@@ -67,6 +67,8 @@ FOUR = list("abcd")
 def workload():
     """A little of everything that compiles."""
     import plausibly as pb
+    from plausibly.aggregation import settle
+    from plausibly.aggregation._contract import check_contract
     from tests.worlds import outcomes
 
     rankings = [[[["a"], ["b", "c"]], [["b"], ["a"]]], [[["a", "b"], ["d"]], [["c"]]], [[["d"], ["a"]], [["d"]]]]
@@ -75,7 +77,7 @@ def workload():
     pb.aggregate(annotations, "plackett-luce", reliability=2, engine="gibbs", warmup=30, **LITTLE)
     pb.aggregate(annotations, "plackett-luce", reliability="infer", mode="temper", warmup=30, **LITTLE)
     own = replace(pb.models.MODELS["plackett-luce"], name="mine", gibbs=False)  # rankings of a user's own program
-    pb.aggregate(annotations, own, reliability=2, warmup=30, **LITTLE)
+    check_contract(annotations, settle(annotations, own, reliability=2))
     sampled = pb.aggregate(annotations, "prirn", **LITTLE)
     labels = pb.Annotations.from_labels([["a", "b"], ["c"], ["c", "c"]], classes=FOUR)
     counted = pb.aggregate(labels, "dirichlet-categorical", **LITTLE)
@@ -85,15 +87,14 @@ def workload():
     table = pd.DataFrame({"case": ["p", "p", "q"], "annotator": ["ann", "bob", "ann"], "score": [-1, 2, 0]})
     pb.aggregate(pb.Annotations.from_scores(table), "normal-scores", threshold=0, **LITTLE)
     own = replace(pb.models.MODELS["normal-scores"], name="mine", exact=None)
-    pb.aggregate(pb.Annotations.from_scores(table), own, threshold=0, warmup=30, **LITTLE)
+    check_contract(pb.Annotations.from_scores(table), settle(pb.Annotations.from_scores(table), own, threshold=0))
     pb.primitives.block_log_prob(jnp.array([0.3, -0.2]), 0.5)
     jax.hessian(pb.primitives.block_log_prob)(jnp.array([0.3, -0.2]), 0.5)
     predictions = {"A": np.random.default_rng(0).random((3, 4))}
     pb.aggregate(labels, "common-confusion", predictions=predictions, warmup=30, **LITTLE)
     own = {"expected": lambda given, plausibility: given @ plausibility}
     risks = [0, 1, 2, 2]
-    for ties in ("order", "random"):
-        pb.evaluate(sampled, predictions, risks=risks, metrics=own, break_ties=ties, progress=False)
+    pb.evaluate(sampled, predictions, risks=risks, metrics=own, break_ties="random", progress=False)
     draws = posterior["posterior"].sizes["chain"] * posterior["posterior"].sizes["draw"]
     pb.evaluate(posterior, predictions, weights=np.ones((draws, 3)), progress=False)
     of_labels = {"metrics": ["brier", "f1", "auroc", "calibration_slope", "calibration_temperature"], "replicates": 20}

@@ -19,6 +19,7 @@ from plausibly.families import priors
 from tests.test_app.test_cli.run import plausibly
 
 FEW = {"draws": 20, "chains": 2, "progress": False}
+SAMPLED = pytest.param("plackett-luce", marks=pytest.mark.slow)  # whose draws are given those of a prior, too
 REFUSED = "annotations of every case, but 3 of 12 cases have none, such as 'p9'"
 
 
@@ -149,7 +150,7 @@ def test_posteriors_without_evidence_refuse_them(class_prior):
             pb.aggregate(every, model, class_prior=class_prior, progress=False)
 
 
-@pytest.mark.parametrize("model", ["dirichlet-categorical", "prirn", "plackett-luce"])
+@pytest.mark.parametrize("model", ["dirichlet-categorical", "prirn", SAMPLED])
 def test_draws_of_annotated_cases_stay_as_they_are(model):
     _, annotations, scores = world(24, 16)
     how = {"class_prior": "predictions", "reliability": 1, "seed": 3, **FEW}
@@ -166,7 +167,7 @@ def test_draws_of_annotated_cases_stay_as_they_are(model):
         assert np.isfinite(found).all()
 
 
-@pytest.mark.parametrize("model", ["dirichlet-categorical", "plackett-luce"])
+@pytest.mark.parametrize("model", ["dirichlet-categorical", SAMPLED])
 def test_their_draws_are_those_of_the_prior_given_each_draw_of_the_shared_parameters(model):
     """A few annotated cases leave the shared parameters wide open, so draws given others would show."""
     _, annotations, scores = world(300, 12)

@@ -251,6 +251,7 @@ def test_the_spread_is_known_from_labels_of_most_cases_or_published_posteriors()
         assert "top1_accuracy" in posterior.results
 
 
+@pytest.mark.slow
 def test_accuracy_from_one_label_a_case_needs_an_assumption_and_follows_it():
     accuracy = {}
     for kappa in (0.5, 30.0):

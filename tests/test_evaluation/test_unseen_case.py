@@ -217,7 +217,7 @@ def test_a_better_classifier_is_as_certain_as_by_the_sign_test(n_discordant):
     assert 0.5 < comparison.probability_better(found, "brier", "A", "B", noise="total") < better + 0.01
 
 
-@pytest.mark.parametrize(("n", "shift"), [(10, 0.0), (300, -5.3)])
+@pytest.mark.parametrize(("n", "shift"), [(10, 0.0), pytest.param(300, -5.3, marks=pytest.mark.slow)])
 def test_equals_are_seldom_called_better_for_certain(n, shift):
     names, beyond, n_sets = ["accuracy", "sensitivity", "auroc", "brier"], {}, 0
     for seed in range(20):

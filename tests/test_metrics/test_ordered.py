@@ -123,6 +123,7 @@ def test_the_command_grades_scores_without_a_threshold(files):
         assert table["mean_absolute_error"] == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_the_command_grades_scores_under_a_model(files, no_report):
     TABLE.query("score < 5").head(12).to_csv(files / "fresh.csv", index=False)  # has the same scale all the same
     given = ["--model", "dirichlet-categorical@1", "--draws", 20, "--chains", 2, "--fresh-labels", files / "fresh.csv"]

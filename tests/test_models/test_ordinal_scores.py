@@ -85,6 +85,7 @@ def by_quadrature(values, categories, threshold):
     return (weight * ndtr((categories.threshold(threshold) - mean) / sd)).sum() / weight.sum()
 
 
+@pytest.mark.slow
 def test_draws_have_the_mean_of_quadrature():
     """With inferred cutpoints; ``python -m validation`` calibrates midpoints."""
     categories = Categories.of(SCORES, "inferred")

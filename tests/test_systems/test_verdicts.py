@@ -47,7 +47,7 @@ def test_a_system_that_may_not_be_the_best_is_not_called_so(tmp_path):
     assert sure.headline.startswith("E has the highest mean rating")
 
 
-@pytest.mark.parametrize("systems", ["AB", "ABC"])
+@pytest.mark.parametrize("systems", [pytest.param("AB", marks=pytest.mark.slow), "ABC"])
 def test_of_equal_systems_one_is_called_best_in_5_percent(systems):
     n, random, named, probable = 40, np.random.default_rng(len(systems)), 0, 0
     for _ in range(n):

@@ -131,7 +131,7 @@ def test_refits_agree_with_integrals():
     assert (np.abs(mine["elpd"] - left_out(dispersed)) <= 5 * mine["error"] + 2e-3).all()
 
 
-@pytest.mark.parametrize("program", [guessing, dispersed])
+@pytest.mark.parametrize("program", [pytest.param(guessing, marks=pytest.mark.slow), dispersed])
 def test_replicates_are_drawn_by_what_the_program_observes(program):
     posterior = posterior_of(program)
     draws = posterior["posterior"]["plausibility"].values.reshape(2000, -1)[:, :3]  # of the first case: a, b and c
@@ -248,6 +248,7 @@ def with_sites(case):
     observe(case, numpyro.deterministic("p", (1 - guesses) * plausibility + guesses * case.n_classes / 3))
 
 
+@pytest.mark.slow
 def test_further_sites_are_in_the_posterior_and_diagnosed(tmp_path):
     labels = ANNOTATIONS.select(["4", "0", "1"])
     given = {"draws": 120, "chains": 2, "seed": 0, "progress": False}

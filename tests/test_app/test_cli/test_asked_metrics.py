@@ -96,6 +96,7 @@ def test_the_last_line_names_the_positive_class_and_scores_of_the_other_one(tmp_
     assert "wrong way round" not in told
 
 
+@pytest.mark.slow
 def test_panels_of_these_need_a_model_where_labels_are_too_few(files, tmp_path):
     of_these = "--truth", "panel", "--panel", 3, "--readers", "these"
     of_labels(files, tmp_path, *of_these, "--threshold", 0.3, "--prevalence", 0.02)

@@ -102,6 +102,11 @@ def test_quick_stops_at_the_numbers(evaluated, given, data, tmp_path):
     metrics = pd.read_csv(full / "metrics.csv")
     expected = metrics[metrics["model"] == "irn"].reset_index(drop=True)
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "quick" / "metrics.csv"), expected, check_exact=True)
+
+
+@pytest.mark.slow
+def test_quick_computes_what_is_printed_or_required(given, data, tmp_path):
+    words = ["--model", "irn", "--ties", "full", "--seed", 4, "--quick", "--out", tmp_path / "quick"]
     for more, listed in (([], {"accuracy"}), (["--require", "top1_overlap>=0"], set(pb.metrics.METRICS))):
         found = plausibly("evaluate", data / "annotations.json", *given[:-2], *words, *more)  # without --k
         assert found.exit_code == (3 if more else 0), found.output  # of a point estimate, totals are unknown
