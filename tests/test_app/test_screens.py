@@ -135,8 +135,7 @@ def test_commands_on_posteriors(study):
     screen_of("diagnose", "p.nc")
     screen_of("plan", "p.nc", *study[:2], "--budget", 10)
     screen_of("conformal", "annotations.json", *study, "--splits", 2)
-    screen_of(
-        "sweep", "annotations.json", *study, "--model", "prirn@10,30", "--draws", 20, "--k", 1, "--replicates", 50
-    )
+    given = ["--risks", "risks.txt", "--model", "prirn@10,30", "--draws", 20, "--k", 1]
+    screen_of("sweep", "annotations.json", *study, *given)
     screen_of("audit", "annotations.json", *study)
     screen_of("simulate", "--cases", 12, "--classes", 6, "--out", "sim", most=12)

@@ -398,9 +398,8 @@ def test_another_metric_of_masses_is_summed_up_like_coverage(full, scores, decla
 
 
 def test_classifiers_have_names_and_each_its_own(full, scores):
-    assert evaluate(full, {1: scores["A"], "b": scores["B"]}, metrics="top1_accuracy")[
-        "classifier"
-    ].values.tolist() == ["1", "b"]
+    found = evaluate(full, {1: scores["A"], "b": scores["B"]}, metrics="top1_accuracy")
+    assert found["classifier"].values.tolist() == ["1", "b"]
 
 
 @pytest.mark.parametrize("ties", ["order", "random"])

@@ -74,6 +74,7 @@ def signs_of(names):
     return 1 - 2.0 * (stream_words(case_keys(SEED, names))[Stream.BOOTSTRAP][:, 1] % 2)
 
 
+ACCURACY = {"metrics": "top1_accuracy", "progress": False}
 CLUSTERS = np.array(["x", "y", "z"])[np.arange(N) % 3]
 
 
@@ -84,7 +85,7 @@ CLUSTERS = np.array(["x", "y", "z"])[np.arange(N) % 3]
 def test_replicates_are_weighted_means_with_what_annotations_add(posterior, predictions, options):
     """Cases of a cluster share their weight."""
     options = {"replicates": 40} | options
-    results = pb.evaluate(posterior, predictions, metrics="top1_accuracy", seed=SEED, progress=False, **options)
+    results = pb.evaluate(posterior, predictions, seed=SEED, **ACCURACY, **options)
     names = options.get("clusters", results["case"].values)
     weight = weights_of(names, 40, -(-options["replicates"] // 40))
     right, case_weight = hits(posterior, predictions), options.get("weights", 1.0)
@@ -96,21 +97,14 @@ def test_replicates_are_weighted_means_with_what_annotations_add(posterior, pred
         assert results.attrs["clusters"] == 3
         by_name = pd.Series(CLUSTERS[::-1], index=results["case"].values[::-1])
         for given in (by_name, dict(by_name)):
-            again = pb.evaluate(
-                posterior,
-                predictions,
-                metrics="top1_accuracy",
-                seed=SEED,
-                progress=False,
-                **options | {"clusters": given},
-            )
+            again = pb.evaluate(posterior, predictions, seed=SEED, **ACCURACY, **options | {"clusters": given})
             np.testing.assert_array_equal(again["top1_accuracy_total"], results["top1_accuracy_total"])
 
 
 def test_a_point_estimate_has_sampling_noise_alone(predictions):
     annotations = pb.Annotations.from_labels([["a", "b", "c"], ["b"], ["c"]] * 4)
     vote = pb.aggregate(annotations, "majority-vote", progress=False)
-    results = pb.evaluate(vote, predictions, metrics="top1_accuracy", seed=SEED, progress=False)
+    results = pb.evaluate(vote, predictions, seed=SEED, **ACCURACY)
     names = results["case"].values
     sampling = sampling_of(hits(vote, predictions), weights_of(names, 1, 1000), names)
     assert np.isnan(results["top1_accuracy_total"]).all()  # unknown, as annotation noise is
@@ -159,7 +153,7 @@ def test_no_total_interval_is_narrower_than_that_of_these_cases():
 
 
 def test_intervals_are_quantiles_of_replicates(posterior, predictions):
-    results = pb.evaluate(posterior, predictions, metrics="top1_accuracy", replicates=40, progress=False)
+    results = pb.evaluate(posterior, predictions, replicates=40, **ACCURACY)
     row = pb.summary(results, ci_prob=0.5).iloc[0]
     values = results["top1_accuracy_total"].values[0]
     assert [row["total_lower"], row["total_upper"]] == pytest.approx(np.quantile(values, [0.25, 0.75]).tolist())
@@ -168,5 +162,5 @@ def test_intervals_are_quantiles_of_replicates(posterior, predictions):
 
 @pytest.mark.parametrize("options", [{"replicates": 0}, {"clusters": ["one"] * N, "replicates": 40}])
 def test_sampling_noise_may_be_unknown(posterior, predictions, options):
-    results = pb.evaluate(posterior, predictions, metrics="top1_accuracy", progress=False, **options)
+    results = pb.evaluate(posterior, predictions, **ACCURACY, **options)
     assert pb.summary(results)[["total_lower", "total_upper", "sampling_sd"]].isna().all(axis=None)

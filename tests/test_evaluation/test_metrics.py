@@ -74,16 +74,6 @@ def test_functions_stand_for_lists_of_all_lengths_also_in_sweeps_scorers_and_com
     assert callable(pb.evaluation.scorer(posterior, pb.metrics.auroc))
 
 
-@pytest.mark.slow
-def test_plans_take_the_same_metrics_compiled_once_by_name_and_by_function(posterior):
-    one = {"A": PREDICTIONS["A"]}
-    options = {"budget": 3, "progress": False}
-    named = pb.plan(posterior, one, metrics=["brier"], **options)
-    assert named.metric == "brier"
-    own = pb.plan(posterior, one, metric="mine", metrics=[{"mine": OWN}], **options)
-    np.testing.assert_allclose(named.table["value"], own.table["value"], rtol=1e-3)
-
-
 def test_metrics_of_plans_have_one_form():
     assert worlds.plan().metric == "top1_accuracy"
     assert read_metric("accuracy", None, 2) == read_metric("top1_accuracy", None, 2)

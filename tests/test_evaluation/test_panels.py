@@ -139,9 +139,8 @@ def test_replicates_have_the_weights_of_evaluate(clusters):
     for name in ("expert_agreement", "expert_agreement_total", "human_level", "human_level_total"):
         np.testing.assert_allclose(results[name], found[name], atol=1e-6)
     assert results["human_level"].isnull()
-    twice = pb.evaluate(
-        posterior, scores, metrics="top1_accuracy", progress=False, **options | {"replicates": 21}
-    )  # two rounds of draws
+    options |= {"replicates": 21}  # two rounds of draws
+    twice = pb.evaluate(posterior, scores, metrics="top1_accuracy", progress=False, **options)
     np.testing.assert_allclose(twice["expert_agreement_total"], twice["top1_accuracy_sampling"], atol=1e-5)
     assert twice.sizes["replicate"] == 40
 

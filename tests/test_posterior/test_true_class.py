@@ -9,6 +9,7 @@ from plausibly.data.annotations import Slots
 from plausibly.posterior import build_posterior, top_classes
 
 N, K, DRAWS = 600, 4, 400
+ACCURACY = {"metrics": "top1_accuracy", "replicates": 0, "progress": False}
 
 
 def posterior_of(probability, draws=DRAWS, names=None, attrs=None):
@@ -32,9 +33,7 @@ def simulated():
 
 def test_certainty_is_the_probability_of_the_true_class(simulated):
     probability, truth, posterior = simulated
-    results = pb.evaluate(
-        posterior, {"perfect": np.eye(K)[truth]}, replicates=0, metrics="top1_accuracy", progress=False
-    )
+    results = pb.evaluate(posterior, {"perfect": np.eye(K)[truth]}, **ACCURACY)
     certainty, most = results["annotation_certainty_1"].values, probability.max(1)
     error = np.sqrt(most * (1 - most) / DRAWS)
     clear = most > 0.6  # below, the most frequent of several is somewhat more frequent than its probability
@@ -94,19 +93,15 @@ def test_a_case_has_its_class_whatever_the_other_cases_are(simulated, tmp_path):
     np.testing.assert_array_equal(top_classes(whole, 2)[:, [30, 4, 17]], top_classes(some, 2))
     pb.save(whole, tmp_path / "old.nc")
     predictions = {"perfect": np.eye(K)[truth[:40]]}
-    expected = pb.evaluate(whole, predictions, replicates=0, metrics="top1_accuracy", progress=False)
-    xr.testing.assert_identical(
-        pb.evaluate(tmp_path / "old.nc", predictions, replicates=0, metrics="top1_accuracy", progress=False), expected
-    )
+    expected = pb.evaluate(whole, predictions, **ACCURACY)
+    xr.testing.assert_identical(pb.evaluate(tmp_path / "old.nc", predictions, **ACCURACY), expected)
 
 
 def test_other_posteriors_are_left_alone(simulated):
     """The same numbers without the assumption are shares of annotators."""
     probability, truth, _ = simulated
     posterior = posterior_of(probability, attrs={})
-    results = pb.evaluate(
-        posterior, {"perfect": np.eye(K)[truth]}, replicates=0, metrics="top1_accuracy", progress=False
-    )
+    results = pb.evaluate(posterior, {"perfect": np.eye(K)[truth]}, **ACCURACY)
     assert (results["annotation_certainty_1"] == 1).all()
     assert results["expected_entropy"].mean() > 0.3
 

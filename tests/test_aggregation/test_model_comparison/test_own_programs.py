@@ -199,15 +199,9 @@ def test_rankings_of_own_programs_are_left_out_by_refits():
 
 
 def test_rankings_that_are_declared_have_to_be_drawn_by_the_plausibilities():
-    mine = pb.Model("mine", first_by_plausibility, concentration=1.0, replicate="rankings")
+    mine = pb.Model("mine", plain, concentration=1.0, replicate="rankings")
     with pytest.raises(ArgumentError, match="mine declares replicate='rankings', which are drawn without replacement"):
         pb.aggregate(RANKED, mine, draws=4, progress=False)
-
-
-def first_by_plausibility(case):
-    plausibility = numpyro.sample("plausibility", dist.Dirichlet(case.concentration))
-    with numpyro.plate("annotation", case.counts.shape[0]), scale(scale=case.counts):
-        numpyro.factor("choice", jnp.log((case.named & (case.rankings.positions == 0)) @ plausibility))
 
 
 SCORES = pb.Annotations.from_scores(
