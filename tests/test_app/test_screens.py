@@ -129,13 +129,13 @@ def test_commands_on_labels(labels):
 
 def test_commands_on_posteriors(study):
     screen_of("aggregate", "annotations.json", "--model", "prirn@30", "--draws", 20, "--out", "p.nc")
-    text = screen_of("compare", "p.nc", *study, "--replicates", 50)
+    text = screen_of("compare", "p.nc", *study, "--replicates", 50, "--k", 1)
     assert text.index("P(better)") < text.index("Most probable ranking" if "Most" in text else "anking by")
     screen_of("check", "p.nc", "--replicates", 20)
     screen_of("diagnose", "p.nc")
     screen_of("plan", "p.nc", *study[:2], "--budget", 10)
-    screen_of("conformal", "annotations.json", *study, "--splits", 2)
-    given = ["--risks", "risks.txt", "--model", "prirn@10,30", "--draws", 20, "--k", 1]
-    screen_of("sweep", "annotations.json", *study, *given)
+    given = ["annotations.json", *study, "--draws", 20, "--model"]
+    screen_of("conformal", *given, "prirn@30", "--splits", 2)
+    screen_of("sweep", *given, "prirn@10,30", "--risks", "risks.txt", "--k", 1)
     screen_of("audit", "annotations.json", *study)
     screen_of("simulate", "--cases", 12, "--classes", 6, "--out", "sim", most=12)

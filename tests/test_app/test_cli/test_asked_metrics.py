@@ -194,7 +194,7 @@ def test_draws_have_a_threshold(files, tmp_path):
     run(files, tmp_path, "--metrics", "sensitivity", "--threshold", "0.3", "--positive", "benign")
     table = pd.read_csv(tmp_path / "metrics.csv").set_index("metric")
     benign = pb.dense(pb.load(next(tmp_path.glob("posterior-*.nc"))))[..., 0] > 0.5
-    named = 1 - pd.read_csv(files / "a.csv")["score"].to_numpy() >= 0.3
+    named = pd.read_csv(files / "a.csv")["score"].to_numpy() >= 0.3  # of the positive class
     expected = ((benign & named).sum(axis=1) / benign.sum(axis=1)).mean()
     assert table.loc["sensitivity", "mean"] == pytest.approx(expected, abs=1e-6)
     assert table.loc["sensitivity", "model"] == "dirichlet-categorical"
