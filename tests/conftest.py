@@ -43,7 +43,7 @@ COMPILES = {"test_cli", "test_report", "test_sweeps", "test_evaluation", "test_m
 COMPILES |= {"test_scores", "test_cases_without_annotations", "test_priors", "test_posterior", "test_plots"}
 COMPILES |= {"test_readme", "test_doctests", "test_systems", "test_engines", "test_true_class_looks"}
 COMPILES |= {"test_planning", "test_model_comparison", "test_export", "test_fingerprint", "test_declarations"}
-COMPILES |= {"test_dirichlet_tree", "test_distributions", "test_benchmarks", "test_logits"}
+COMPILES |= {"test_dirichlet_tree", "test_distributions", "test_benchmarks", "test_logits", "test_screens"}
 UNCHECKED = "dawid_skene", "one_coin"
 
 # Compiling all tests and modules to bytecode takes ten seconds in each worker, and some in each process of a test.

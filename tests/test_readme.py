@@ -123,9 +123,8 @@ def test_the_command_of_the_readme_gives_metrics_by_hospital(tmp_path, monkeypat
     random, lesion = np.random.default_rng(0), np.arange(60)
     malignant, case = random.random(60) < 0.4, [f"lesion {number}" for number in lesion]
     readings = pd.DataFrame({"case": case, "patient": lesion // 2, "hospital": np.array(list("xyz"))[lesion // 2 % 3]})
-    labels = [np.where(malignant ^ (random.random(60) < 0.1), "malignant", "benign") for _ in range(3)]
-    tables = [readings.assign(annotator=f"reader {number}") for number in range(3)]
-    tables = [table.assign(**{"class": one}) for table, one in zip(tables, labels, strict=True)]
+    said = {who: np.where(malignant ^ (random.random(60) < 0.1), "malignant", "benign") for who in ("ann", "bob", "cy")}
+    tables = [readings.assign(**{"annotator": who, "class": own}) for who, own in said.items()]
     pd.concat(tables).to_csv("readings.csv", index=False)
     for name, noise in (("A", 0.2), ("B", 0.6)):
         stated = 0.25 + 0.5 * malignant + noise * random.uniform(-1, 1, 60)
@@ -134,9 +133,8 @@ def test_the_command_of_the_readme_gives_metrics_by_hospital(tmp_path, monkeypat
     (command,) = re.findall(r"^ {4}plausibly (evaluate readings.csv .*)$", readme, flags=re.MULTILINE)
     result = CliRunner().invoke(app, command.split())
     assert result.exit_code == 0, result.output
-    groups = (
-        pd.read_csv("results/groups.csv").query("model == 'annotator'").set_index(["metric", "group", "classifier"])
-    )
+    groups = pd.read_csv("results/groups.csv").query("model == 'annotator'")
+    groups = groups.set_index(["metric", "group", "classifier"])
     for metric in ("auroc", "sensitivity_at_specificity_0.9"):
         assert set(groups.loc[metric].index) == {(hospital, name) for hospital in "xyz" for name in "AB"}
     assert (groups["lower"] < groups["upper"]).all()

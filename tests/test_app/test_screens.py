@@ -75,10 +75,11 @@ def study(tmp_path, monkeypatch):
 
 
 def test_evaluate(study):
-    given = ["evaluate", "annotations.json", *study, "--quick", "--risks", "risks.txt"]
-    text = screen_of(*given, "--k", 1, "--draws", 20, "--model", "prirn@10", "--model", "irn")
+    given = ["evaluate", "annotations.json", *study, "--quick"]
+    model = [*given, "--risks", "risks.txt", "--k", 1, "--draws", 20]
+    text = screen_of(*model, "--model", "prirn@10", "--model", "irn")
     assert "report.html" not in text
-    screen_of(*given, "--k", 1, "--draws", 20, "--model", "prirn@10", "--require", "top1_accuracy>=0.1")
+    screen_of(*model, "--model", "prirn@10", "--require", "top1_accuracy>=0.1")
     assert "Wrote metrics.csv" in text
     text = screen_of(*given, "--truth", "annotator", "--metrics", "accuracy")
     assert text.index("accuracy") < text.index("Wrote")

@@ -166,10 +166,8 @@ def evaluated(tmp_path_factory):
         {"classes": classes, "cases": dict.fromkeys((EVIL, HTML, SCRIPT, *"abcde"), said)}
     )
     pb.write_annotations(annotations, folder / "a.json")
-    (folder / "risks.txt").write_text("0\n1\n2\n")
     np.save(folder / "b.npy", np.eye(8, 3))
     words = ["evaluate", folder / "a.json", "--model", "irn", "--k", "1", "--out", folder / "out"]
-    words += ["--risks", folder / "risks.txt"]
     words += ["--predictions", f"<script>document.body.setAttribute('data-evil',1)</script>={folder / 'b.npy'}"]
     words += ["--predictions", f"@SUM(1)={folder / 'b.npy'}"]
     with pytest.MonkeyPatch.context() as patch:

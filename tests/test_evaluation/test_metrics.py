@@ -26,11 +26,6 @@ def names_of(results):
     return list(dict.fromkeys(pb.evaluation.summary(results)["metric"]))
 
 
-@pytest.fixture(scope="module")
-def posterior():
-    return pb.aggregate(ANNOTATIONS, "dirichlet-categorical", draws=50, chains=2, progress=False)
-
-
 @pytest.mark.parametrize(
     ("metrics", "expected"),
     [
@@ -54,7 +49,8 @@ def test_metrics_may_be_mixed(metrics, expected):
 
 
 @pytest.mark.slow
-def test_functions_stand_for_lists_of_all_lengths_also_in_sweeps_scorers_and_comparisons(posterior):
+def test_functions_stand_for_lists_of_all_lengths_also_in_sweeps_scorers_and_comparisons():
+    posterior = pb.aggregate(ANNOTATIONS, "dirichlet-categorical", draws=20, chains=2, progress=False)
     found = evaluated([pb.metrics.overlap, "coverage", {"mine": OWN}], posterior=posterior, truth="most-plausible", k=2)
     assert names_of(found) == ["top2_overlap", "top2_coverage", "mine"]
     own = {"first": "top1_accuracy", "mine": OWN, "listed": pb.metrics.coverage}
@@ -68,7 +64,6 @@ def test_functions_stand_for_lists_of_all_lengths_also_in_sweeps_scorers_and_com
     results = evaluated(["auroc", "brier"])
     for compare in (pb.comparison.rankings, pb.comparison.differences, pb.comparison.variance_split):
         assert compare(results, pb.metrics.brier).equals(compare(results, "brier"))
-    posterior = pb.aggregate(ANNOTATIONS, "dirichlet-categorical", draws=20, chains=2, progress=False)
     with pytest.raises(ArgumentError, match="a scorer needs a metric with one value"):
         pb.evaluation.scorer(posterior, pb.metrics.roc_curve)
     assert callable(pb.evaluation.scorer(posterior, pb.metrics.auroc))
