@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 from numpyro import handlers
 from scipy.optimize import minimize
-from scipy.special import expit
 from scipy.stats import norm
 
 import plausibly as pb
@@ -166,19 +165,16 @@ def test_likelihood_is_an_integral_over_what_cells_have_of_their_own(kind):
 def test_biases_and_people_have_the_prior_that_is_stated(kind):
     """Biases are normal about those of own outputs, and the people here are a sample of all people."""
     judged = lay_out(read_outcomes(outcomes(kind, cases=12), people=["ann", "bob"]), np.eye(2, 3)).judged
-
-    @jax.jit  # as a whole, since every operation is a program
-    def run():
+    with jax.enable_x64(True):
         trace = handlers.trace(handlers.seed(facets, 3)).get_trace(judged)
         sites = {name: site["value"] for name, site in trace.items()}
-        p = handlers.substitute(handlers.seed(facets, 0), sites)(judged)
-        return sites, p, list(_new_people(sites, 2)), trace["said"]["fn"].log_prob(sites["said"])
-
-    with jax.enable_x64(True):
-        sites, p, new, said = jax.tree.map(np.asarray, run())
-    wide = 1 + 0.346 * sites["discrimination_of_judges"] ** 2 * (p.output_spread**2 + p.error_spread**2)
-    less = expit(-sites["logit_lapse"]) / np.sqrt(wide)
-    of_biases = norm.logpdf(p.bias, judged.own * sites["own_bias"], sites["bias_spread"]).sum()
+        p = jax.tree.map(np.asarray, handlers.substitute(handlers.seed(facets, 0), sites)(judged))
+        new = [np.asarray(one) for one in _new_people(sites, 2)]
+        wide = 1 + 0.346 * sites["discrimination_of_judges"] ** 2 * (p.output_spread**2 + p.error_spread**2)
+        less = np.asarray(jax.nn.sigmoid(-sites["logit_lapse"]) / np.sqrt(wide))
+        of_biases = norm.logpdf(p.bias, judged.own * sites["own_bias"], sites["bias_spread"]).sum()
+        said = float(trace["said"]["fn"].log_prob(sites["said"]))
+    sites = {name: np.asarray(value) for name, value in sites.items()}
     assert said == pytest.approx(of_biases - 3 * np.log(less).sum(), rel=1e-5)  # the change of variables
     means = [p.severity[:2].mean() - sites.get("first", 0), np.log(p.discrimination[:2]).mean()]
     if kind != "pass":
