@@ -31,7 +31,8 @@ def modules():
 
 # Public modules whose examples sample; those of private modules are slow, too.
 SLOW = {f"plausibly.aggregation.{name}" for name in ("inferred_reliability", "model_comparison.sensitivities")}
-SLOW |= {"plausibly.families.ratings.tables", "plausibly.posterior.annotator_tables"}
+SLOW |= {"plausibly.base.random_streams", "plausibly.metrics.certainties", "plausibly.families.ratings.tables"}
+SLOW |= {"plausibly.posterior.annotator_tables"}
 SLOW |= {f"plausibly.evaluation.{name}" for name in ("checks", "comparison", "freed")}
 
 

@@ -35,7 +35,9 @@ def damaged(seeds: list[bytes], words: tuple[str, ...], random: Random) -> bytes
     return bytes(content)
 
 
-@pytest.mark.parametrize("name", HARNESSES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (at % 2)) for at, name in enumerate(HARNESSES)]
+)
 def test_readers_refuse_in_a_sentence_or_read_what_they_write(name):
     harness = HARNESSES[name]
     for seed in harness.seeds:

@@ -98,6 +98,7 @@ def test_a_release_runs_the_readme_on_the_pythons_that_are_declared(root):
     assert commands[2][-2:] == ["--out", "results"]
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_the_sources_the_command_and_the_licence(root, wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}

@@ -242,7 +242,7 @@ def test_iterated_point_estimates_are_computed_when_they_are_read(monkeypatch):
         ("dirichlet-categorical", {"reliability": 3}, False),
         ("plackett-luce", {"reliability": 1}, True),
         ("plackett-luce", {"reliability": 3}, False),
-        ("plackett-luce", {"reliability": 3, "mode": "temper"}, True),
+        pytest.param("plackett-luce", {"reliability": 3, "mode": "temper"}, True, marks=pytest.mark.slow),
         ("plackett-luce", {"reliability": 1, "unranked": "ignore"}, False),
         ("prirn", {}, False),
     ],

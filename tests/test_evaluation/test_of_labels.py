@@ -544,7 +544,7 @@ SILENT += ["sensitivity", "specificity", "ppv", "npv", "f1_micro"]
 
 
 @pytest.mark.usefixtures("seen_cases")
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_no_answer_is_an_answer_of_its_own(n_classes):
     posterior, annotations, predictions, draws, _ = world(n_classes)
     p = predictions["A"].copy()

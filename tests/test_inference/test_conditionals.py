@@ -325,9 +325,12 @@ def volume_of_looks(what: str, values: Values) -> float:
     return found + (np.log(values["right"]) + np.log1p(-values["right"]) if "right" in values else 0.0)
 
 
+ONE_GROUP = pytest.param("dawid-skene", "", marks=pytest.mark.slow)
+
+
 @pytest.mark.parametrize(
     ("name", "how"),
-    [("dawid-skene", ""), ("one-coin", "predictions"), ("common-confusion", ""), ("dawid-skene", "groups")],
+    [ONE_GROUP, ("one-coin", "predictions"), ("common-confusion", ""), ("dawid-skene", "groups")],
 )
 def test_moves_where_cases_differ_in_difficulty(name, how):
     model, labels = MODELS[name], labelled(looks=True)

@@ -61,6 +61,7 @@ def test_correlated_gaussians_of_different_scales():
     assert 0.7 < rate < 0.97
 
 
+@pytest.mark.slow
 def test_a_skewed_target():
     """Logarithms of gamma variables: an exponential tail on one side, a cliff on the other."""
     alpha = np.array([[0.5, 3.0], [1.0, 20.0]], np.float32)
@@ -91,6 +92,7 @@ def test_one_dimension_what_thinning_leaves_and_bounded_trees():
     assert np.isfinite(x).all()
 
 
+@pytest.mark.slow
 def test_many_dimensions_are_whitened_by_their_variances():
     dim = DENSE + 1
     scale = np.geomspace(0.1, 10, dim)

@@ -88,7 +88,7 @@ def run(*words):
 KINDS = {(one.takes, one.engines, type(one.family)): name for name, one in MODELS.items()}
 
 
-SLOW = {"plackett-luce", "dirichlet-categorical"}  # which compile or estimate much
+SLOW = {"plackett-luce", "dirichlet-categorical", "normal-scores"}  # which compile or estimate much
 
 
 @pytest.mark.parametrize(

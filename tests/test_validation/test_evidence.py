@@ -40,6 +40,7 @@ def test_latent_classes_are_found_where_errors_are_independent():
     assert chaosnli.latent_classes(data, random)["top-1"][0, 0] == pytest.approx(0.7, abs=0.03)
 
 
+@pytest.mark.slow
 def test_the_table_of_real_data(tmp_path, monkeypatch, capsys):
     assert chaosnli.main(["--data", str(tmp_path)]) == 2
     assert "no data" in capsys.readouterr().out

@@ -43,6 +43,7 @@ def test_a_broken_sampler_and_a_broken_sample_are_caught():
         assert not Verdict((goodness.compare((1, 1), 50_000, 0),)).passed
 
 
+@pytest.mark.slow
 def test_quantities_are_those_of_the_case():
     """Of five classes, the first case has a and c named, the second b alone."""
     condition = Condition("exact Dirichlet", "power", 1.0, "exact")

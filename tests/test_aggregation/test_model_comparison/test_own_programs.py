@@ -1,6 +1,5 @@
 """Programs of a user's own, whose labels need not follow the plausibilities, are scored and replicated by their own."""
 
-import warnings
 from functools import cache
 
 import jax.numpy as jnp
@@ -18,7 +17,7 @@ from plausibly.aggregation import settle
 from plausibly.aggregation._contract import check_contract
 from plausibly.aggregation._judged import unjudged
 from plausibly.base.arviz import from_groups, to_groups
-from plausibly.base.errors import ArgumentError, ConvergenceWarning
+from plausibly.base.errors import ArgumentError
 from plausibly.posterior import slots_of
 from plausibly.posterior.says import are_shares
 
@@ -69,6 +68,7 @@ def model_of(program, **fields):
     return pb.Model(program.__name__, program, takes="labels", concentration=1.0, **fields)
 
 
+CHECKED = {"reproduced", "not modelled", "given"}
 KINDS = {guessing: "alone", dispersed: "counts", plain: "plausibility", tripled: "", each_annotator: ""}
 
 
@@ -147,10 +147,10 @@ def test_replicates_are_drawn_by_what_the_program_observes(program):
         # Of two labels of a Dirichlet-multinomial distribution, by its moments.
         pair = (draws * (3 * draws + 1) / 4).sum(1).mean()
         assert np.mean(pairs) == pytest.approx(pair, abs=0.03)
-    checked = pb.predictive_check(posterior, progress=False)
-    assert set(checked.table["status"]) == {"reproduced", "not modelled", "given"}
+    assert set(pb.predictive_check(posterior, progress=False).table["status"]) == CHECKED
 
 
+@pytest.mark.slow
 def test_what_cannot_be_scored_may_be_declared():
     posterior = posterior_of(tripled)
     with pytest.raises(ArgumentError, match=r"tripled has labels that do not follow .*declare answers='plausibility'"):
@@ -179,18 +179,14 @@ def test_first_choices_of_rankings_are_answers_too():
     answers = posterior["posterior_predictive"]["first_choice"]
     share, slots = posterior["posterior"]["plausibility"], slots_of(posterior)
     np.testing.assert_allclose(answers, share / 2 + slots.n_classes / 6, atol=1e-5)
-    assert set(pb.predictive_check(posterior, progress=False).table["status"]) == {
-        "reproduced", "not modelled", "given"
-    }  # fmt: skip
+    assert set(pb.predictive_check(posterior, progress=False).table["status"]) == CHECKED
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::plausibly.base.errors.ConvergenceWarning")
 def test_rankings_of_own_programs_are_left_out_by_refits():
     models = {"mine": {"model": guessed_first}, "prirn": (30,)}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        compared = pb.compare_models(RANKED, models, draws=200, progress=False)
-    mine = compared.pointwise.sel(model="mine")
+    mine = pb.compare_models(RANKED, models, draws=200, progress=False).pointwise.sel(model="mine")
     assert mine["refitted"].all()  # rankings are no labels, and not integrated
     # Of two annotators one is left out: b after the other ranked a first, and the reverse.
     s = np.random.default_rng(0).dirichlet(np.ones(3), 200_000) / 2 + 1 / 6
@@ -220,8 +216,7 @@ def test_scores_below_the_threshold_are_compared_with_plausibilities(guesses):
         with numpyro.plate("annotation", case.counts.shape[0]), scale(scale=case.counts):
             numpyro.sample("score", dist.MixtureSameFamily(shares, parts), obs=case.scores)
 
-    mine = pb.Model("mine", program, takes="scores")
-    settled = check_contract(SCORES, settle(SCORES, mine, threshold=2.5))
+    settled = check_contract(SCORES, settle(SCORES, pb.Model("mine", program, takes="scores"), threshold=2.5))
     assert settled.answers == ("" if guesses else "plausibility")
 
 

@@ -71,7 +71,7 @@ def saved(path, converged):
     return path
 
 
-@pytest.mark.parametrize(("strict", "code"), [([], 0), (["--strict"], 1)])
+@pytest.mark.parametrize(("strict", "code"), [pytest.param([], 0, marks=pytest.mark.slow), (["--strict"], 1)])
 def test_cases_that_did_not_converge_are_named(tmp_path, strict, code):
     path = saved(tmp_path / "p.nc", [True, False])
     result = plausibly("diagnose", path, "--out", tmp_path / "new", *strict)

@@ -56,7 +56,8 @@ def of(found, name):
 
 
 def seeds():
-    return [(known.name, suffix) for known in FORMATS if not known.folder for suffix in known.suffixes]
+    each = [(known.name, suffix) for known in FORMATS if not known.folder for suffix in known.suffixes]
+    return [pytest.param(*one, marks=[pytest.mark.slow] * (at % 2)) for at, one in enumerate(each)]
 
 
 @pytest.mark.parametrize(("name", "suffix"), seeds() if (ROOT / "fuzz").exists() else [])
