@@ -83,7 +83,7 @@ QUICK_ONES = {"one class"}
 def test_extremes_are_finite(name):
     rankings, n_classes, arguments = EXTREMES[name]
     annotations = Annotations.from_rankings(rankings, classes=[f"c{k:05d}" for k in range(n_classes)])
-    posterior = pb.aggregate(annotations, "plackett-luce", draws=10, chains=1, warmup=30, progress=False, **arguments)
+    posterior = pb.aggregate(annotations, "plackett-luce", draws=5, chains=1, warmup=10, progress=False, **arguments)
     draws = posterior["posterior"]["plausibility"].values
     np.testing.assert_allclose(draws.sum(-1), 1, atol=1e-4)
     groups = to_groups(posterior)
