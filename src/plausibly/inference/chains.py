@@ -33,7 +33,9 @@ class Sampler:
     warmup: int  #: sweeps
     seed: int
     thinning: int = 1  #: sweeps for each draw
-    #: whether all chains advance together, by common random numbers; if not, each has its own and may run anywhere
+    #: whether all chains advance together, by common random numbers; if not, each has its own and may run anywhere.
+    #: Then each half of a chain is a run of its own, with its start and warm-up, beside the other: for about the time
+    #: of one, as a call of NumPy takes longer than what it computes. Diagnostics compare halves of chains anyway.
     abreast: bool = False
 
     @classmethod
@@ -48,17 +50,21 @@ class Sampler:
 
         ``advance`` is told of every draw and every warm-up sweep.
         """
-        states = self.sweeps(Moves.of(self.seed, *numbers), len(numbers))
+        chains, halves = len(numbers), 2 if self.abreast else 1
+        random = Moves.of(self.seed, *numbers)
+        states, random.learning = self.sweeps(random, halves * chains), True
         for _ in islice(states, self.warmup):
-            advance(len(numbers))
+            advance(chains)
+        random.learning = False
         found: dict[str, list] = {}
-        for draw in range(self.draws):
+        for draw in range(0, self.draws, halves):
             *_, state = islice(states, self.thinning)
             for name, value in self.kept(state, draw).items():
                 found.setdefault(name, []).append(value)
-            advance(len(numbers))
+            advance(chains * min(halves, self.draws - draw))
         sites = {name: np.stack(values, 1) for name, values in found.items()}
-        return [{name: values[at] for name, values in sites.items()} for at in range(len(numbers))]
+        sites = {name: of.reshape(chains, -1, *of.shape[2:])[:, : self.draws] for name, of in sites.items()}
+        return [{name: values[at] for name, values in sites.items()} for at in range(chains)]
 
     def sample(
         self, chains: int, progress: Progress, *, doing: str, scheduler: Any = None, **kept: Any

@@ -21,6 +21,8 @@ from plausibly.inference.draws import categorical, customers, dirichlet
 AHEAD = 4  #: points of a slice that are looked at together, where a call takes longer than what it computes
 POINTS = 32  #: of a slice, of which four are rarely needed
 BROAD = 3.0  #: width of slices of logarithms, which may be vague
+_STEPS, _NARROWEST = 15.0, 0.01  # width of a slice, in mean steps of the warm-up, and at least in the width given
+_RECENT, _FIRST = 50, 10  # moves that a mean step is of, and after which it is used
 Numbers = Float[np.ndarray, "*shape"] | float
 To = Callable[[Any], Mapping[str, Any]]  #: the sites that a value stands for
 
@@ -32,6 +34,9 @@ class Moves(np.random.Generator):
     logarithm or the log odds of a site whose name follows ``"log "`` or ``"logit "``, and their log densities are with
     respect to these.
 
+    Slices begin at the width that they are given. In a warm-up (``learning``), the width of each becomes several times
+    its mean step, so that fewer points are looked at; then it stays.
+
     Examples
     --------
     >>> random = Moves.of(0)
@@ -39,13 +44,16 @@ class Moves(np.random.Generator):
     (2,)
     """
 
+    learning = False  #: whether steps count for the widths of slices
     _steps = np.empty((1 + POINTS, 0))
     _drops = np.empty(0)
 
     @classmethod
     def of(cls, *seed: int) -> "Moves":
         """Make the numbers of a seed."""
-        return cls(np.random.PCG64(seed[0] if len(seed) == 1 else seed))
+        made = cls(np.random.PCG64(seed[0] if len(seed) == 1 else seed))
+        made._mean_steps = {}
+        return made
 
     def declared(
         self,
@@ -164,14 +172,27 @@ class Moves(np.random.Generator):
         is computed of so many points ``ahead`` in one call; a variable that none of all points suits stays.
         """
         steps, drop = self._shrinking(x.shape)
-        points = x + width * steps
+        own = width * self._narrowed(what)
+        points = x + own * steps
         density = log_density(points[: 1 + ahead])
         level, at = density[0] - drop, 1 + ahead
         drawn, open_ = _first(points[1:], density[1:] >= level, x)
         while open_.any() and at < len(points):
             later, still = _first(points[at:], log_density(points[at : at + ahead]) >= level, x)
             drawn, open_, at = np.where(open_, later, drawn), open_ & still, at + ahead
+        if self.learning:
+            self._learn(what, float(np.abs((drawn - x) / width).mean()))
         return self.declared(what, drawn, lambda x: log_density(x[None])[0], to, x)
+
+    def _narrowed(self, what: str) -> float:
+        """Return the share of its width that a slice has."""
+        moves, step = self._mean_steps.get(what, (0, 1.0))
+        return min(1.0, max(_STEPS * step, _NARROWEST)) if moves >= _FIRST else 1.0
+
+    def _learn(self, what: str, step: float) -> None:
+        """Add a step, in widths, to the mean of recent ones."""
+        moves, mean = self._mean_steps.get(what, (0, 0.0))
+        self._mean_steps[what] = moves + 1, mean + (step - mean) / min(moves + 1, _RECENT)
 
     def _shrinking(self, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
         """Return steps from the old value to the points of slices of width 1, the first 0, and drops of their levels.
@@ -203,13 +224,16 @@ class Moves(np.random.Generator):
         The log density of a move along a line is that of the sites times the volume of what the line leaves as it is.
         """
         level, drawn = log_density(x) - self.standard_exponential(), x
-        low = x - width * self.random()
-        high = low + width
+        own = width * self._narrowed(what)
+        low = x - own * self.random()
+        high = low + own
         while high - low >= 1e-10:
             drawn = low + (high - low) * self.random()
             if log_density(drawn) >= level:
                 break
             low, high, drawn = (drawn, high, x) if drawn < x else (low, drawn, x)
+        if self.learning:
+            self._learn(what, abs(drawn - x) / width)
         return self.declared(what, drawn, log_density, to, x)
 
     def scale(
