@@ -27,14 +27,14 @@ LIMITS: dict[str, dict[str, int]] = {
         "distances": 1860,  # distances of sets
         "distributions": 1240,
         "evaluation": 7303,  # grades; means over many classes of few cases; panels of other experts and these
-        "families": 5588,  # families say how annotators answer; points of chains that advance together
-        "inference": 4799,  # closed forms, gamma variables side by side; chains abreast, and slices of all of these
+        "families": 5619,  # families say how annotators answer; points of chains, which grow at both ends
+        "inference": 4835,  # closed forms; gamma variables side by side; chains abreast; slices that learn widths
         "metrics": 3590,  # average precision of resampled cases
         "models": 2001,  # axes of chains and of points in signatures
         "plausibly": 120,
         "posterior": 3776,  # arrays that are computed when they are read, from aggregation; files of closed forms
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 40117,  # grades; public layouts; terminal, notebook and page say the same; loaded programs that solve
+        "tests": 40171,  # grades; widths of slices, ends of chains; terminal, notebook and page say the same
         "validation": 6981,  # panels of other experts: public readers and simulated ones; scales of their priors
     },
     "shape": {

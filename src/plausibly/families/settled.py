@@ -11,14 +11,15 @@ from jaxtyping import Bool, Float, Int
 
 from plausibly.base.arviz import Posterior, from_groups, to_groups
 from plausibly.base.fingerprint import versions_text
+from plausibly.base.memory import release_memory
 from plausibly.base.progress import Progress
 from plausibly.data.annotations import Annotations, Scores, Slots
 from plausibly.data.case import Entries
 from plausibly.families.model import Model
 from plausibly.families.priors import ClassPrior, Evidence
 from plausibly.inference import Program, nested_cases
-from plausibly.posterior import LIKELIHOOD, PSEUDO_LIKELIHOOD
-from plausibly.posterior.diagnostics import judge_shared, passed
+from plausibly.posterior import LIKELIHOOD, PSEUDO_LIKELIHOOD, build_posterior
+from plausibly.posterior.diagnostics import convergence, judge_shared, passed
 from plausibly.posterior.says import ONE_TRUE_CLASS
 
 BY_PLAUSIBILITY, BY_CONFUSION = "plausibility", "confusion"
@@ -254,6 +255,42 @@ class Settled:
         known = self.model.gibbs and self.automatic and not self.borrows
         known = known and self.model.choice_power(self.arguments) in (None, 1)
         return nested_cases(annotations) if known else np.zeros(annotations.n_cases, bool)
+
+    def posterior(
+        self,
+        plausibility: Float[np.ndarray, "chain draw case class"],
+        annotations: Annotations,
+        slots: Slots,
+        *,
+        annotator: Int[np.ndarray, " annotation"],
+        thinning: int,
+        progress: bool,
+        enough: int | None = None,
+        **more: Any,
+    ) -> Posterior:
+        """Join draws of cases to those of what they share, and diagnose both.
+
+        ``annotator`` numbers annotators as the shared draws do, ``thinning`` is of a Gibbs sampler, and a plausibility
+        needs ``enough`` effective draws, see :func:`plausibly.posterior.diagnostics.convergence`.
+        """
+        shared, n_cases = self.shared, annotations.n_cases
+        assert shared is not None
+        draws = plausibility.reshape(*plausibility.shape[:2], -1)
+        with Progress(progress) as bars:
+            diagnosed = convergence(draws, slots, None, quantities=self.quantities, progress=bars, enough=enough)
+        diagnosed["converged"] &= shared.converged(annotations.annotation_case, annotator, n_cases)
+        diagnosed.attrs["shared"] = "shared parameters"
+        diagnosed.attrs |= {"modes": shared.constants["modes"]} if shared.constants.get("modes") else {}
+        described = self.describe() | {"thinning": thinning if self.engine == "gibbs" else 1}
+        described["converged"] = f"{int(diagnosed['converged'].sum())} of {n_cases} cases"
+        if said := shared.constants.get("err_together"):
+            described["err_together"] = said
+        if self.evidence is not None:
+            described["evidence"] = json.dumps(self.evidence.describe() | {"method": self.engine})
+        point, about = draws.mean((0, 1)), {"convergence": diagnosed, "attrs": described}
+        posterior = build_posterior(draws, annotations, slots, point=point, concentration=0.0, **about, **more)
+        release_memory()
+        return from_groups(to_groups(posterior) | {"shared_convergence": shared.judged}, posterior.attrs)
 
     def describe(self) -> dict[str, Any]:
         """Attributes of the posterior."""

@@ -33,10 +33,12 @@ class Sampler:
     warmup: int  #: sweeps
     seed: int
     thinning: int = 1  #: sweeps for each draw
-    #: whether all chains advance together, by common random numbers; if not, each has its own and may run anywhere.
-    #: Then each half of a chain is a run of its own, with its start and warm-up, beside the other: for about the time
-    #: of one, as a call of NumPy takes longer than what it computes. Diagnostics compare halves of chains anyway.
+    #: whether all chains advance together, by common random numbers; if not, each has its own and may run anywhere
     abreast: bool = False
+    #: whether, from the warm-up on, states are those of chains that are abreast and of a copy of each, which begins
+    #: where the chain is. The two are the halves of a chain, one of them backwards: it grows at both ends, in little
+    #: more than half the time, as a call of NumPy takes longer than what it computes.
+    twice: bool = False
 
     @classmethod
     def of_single_chains(
@@ -50,9 +52,9 @@ class Sampler:
 
         ``advance`` is told of every draw and every warm-up sweep.
         """
-        chains, halves = len(numbers), 2 if self.abreast else 1
+        chains, halves = len(numbers), 2 if self.twice else 1
         random = Moves.of(self.seed, *numbers)
-        states, random.learning = self.sweeps(random, halves * chains), True
+        states, random.learning = self.sweeps(random, chains), True
         for _ in islice(states, self.warmup):
             advance(chains)
         random.learning = False
@@ -63,7 +65,9 @@ class Sampler:
                 found.setdefault(name, []).append(value)
             advance(chains * min(halves, self.draws - draw))
         sites = {name: np.stack(values, 1) for name, values in found.items()}
-        sites = {name: of.reshape(chains, -1, *of.shape[2:])[:, : self.draws] for name, of in sites.items()}
+        if self.twice:
+            ends = {name: (of[:chains, ::-1], of[chains:]) for name, of in sites.items()}
+            sites = {name: np.concatenate(of, axis=1)[:, : self.draws] for name, of in ends.items()}
         return [{name: values[at] for name, values in sites.items()} for at in range(chains)]
 
     def sample(

@@ -48,12 +48,14 @@ class Moves(np.random.Generator):
     _steps = np.empty((1 + POINTS, 0))
     _drops = np.empty(0)
 
+    def __init__(self, bits: np.random.BitGenerator):
+        super().__init__(bits)
+        self._mean_steps: dict[str, tuple[int, float]] = {}  # moves of each slice, and their mean step in widths
+
     @classmethod
     def of(cls, *seed: int) -> "Moves":
         """Make the numbers of a seed."""
-        made = cls(np.random.PCG64(seed[0] if len(seed) == 1 else seed))
-        made._mean_steps = {}
-        return made
+        return cls(np.random.PCG64(seed[0] if len(seed) == 1 else seed))
 
     def declared(
         self,

@@ -1,6 +1,5 @@
 """The family of models of ratings by raters who differ."""
 
-import json
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +13,6 @@ from jaxtyping import Array, Float, Int
 
 from plausibly.base.arviz import Posterior, from_groups, to_groups
 from plausibly.base.errors import AnnotationError, PlausiblyWarning
-from plausibly.base.memory import release_memory
 from plausibly.base.names import some
 from plausibly.base.progress import Progress
 from plausibly.data.annotations import Annotations, Scores, Slots
@@ -41,8 +39,6 @@ from plausibly.families.ratings._shared_errors import agreements, sentence
 from plausibly.families.ratings._shares import Scale, shares_and_ratings
 from plausibly.families.settled import BY_PLAUSIBILITY, Facts, Settled, SharedDraws
 from plausibly.inference import nuts_of_all_cases
-from plausibly.posterior import build_posterior
-from plausibly.posterior.diagnostics import convergence
 from plausibly.posterior.says import ORDERED
 
 
@@ -192,39 +188,25 @@ class Ratings:
         elif threshold is not None:
             cuts = rated.cuts[[np.searchsorted(rated.values, threshold, side="right")]]
         plausibility, ratings = shares_and_ratings(scale, shared.values, mean, cuts)
-        plausibility = plausibility.reshape(*plausibility.shape[:2], -1)
-        with Progress(progress) as bars:
-            diagnosed = convergence(plausibility, slots, None, quantities=settled.quantities, progress=bars)
-        diagnosed["converged"] &= shared.converged(scores.annotation_case, scores.annotation_annotator, scores.n_cases)
-        diagnosed.attrs["shared"] = "shared parameters"
-        described = settled.describe() | {"thinning": sweeps_per_draw(rated) if settled.engine == "gibbs" else 1}
-        described["converged"] = f"{int(diagnosed['converged'].sum())} of {scores.n_cases} cases"
-        if said := shared.constants.get("err_together"):
-            described["err_together"] = said
-        if threshold is None:
-            described[ORDERED] = 1
-        if settled.evidence is not None:
-            described["evidence"] = json.dumps(settled.evidence.describe() | {"method": settled.engine})
-        posterior = build_posterior(
+        posterior = settled.posterior(
             plausibility,
             labels,
             slots,
-            point=plausibility.mean((0, 1)),
-            concentration=0.0,
+            annotator=scores.annotation_annotator,
+            thinning=sweeps_per_draw(rated),
+            progress=progress,
             sample_stats={"lp": np.zeros(mean.shape, np.float32)},
-            convergence=diagnosed,
             by_case={MEAN: mean, "mean_rating": ratings},
             scores=scores,
-            attrs=described,
         )
-        release_memory()
-        groups = to_groups(posterior) | {"shared_convergence": shared.judged}
+        attributes = posterior.attrs | ({ORDERED: 1} if threshold is None else {})
+        groups = to_groups(posterior)
         kept = scale.constants()
         kept |= {f"{name}_of_case": ("scored_case", code[at]) for name, (_, code) in rated.groups.items()}
         if rated.expected is not None:
             kept["expected_of_case"] = (("scored_case", "coefficient"), rated.expected[at])
         groups["constant_data"] = groups["constant_data"].assign(kept)
-        return from_groups(groups, posterior.attrs)
+        return from_groups(groups, attributes)
 
     def log_likelihood(self, posterior: Posterior, *_: Any, **__: Any) -> Posterior:
         """No probability of single ratings given plausibilities: the posterior as it is."""

@@ -35,7 +35,13 @@ Relative = tuple[np.ndarray, np.ndarray]
 
 
 def sweeps_by_look(
-    sampler: "TrueClass", labels: LabelledCases, random: Moves, chains: int, tuned: Sequence[int], warmup: int
+    sampler: "TrueClass",
+    labels: LabelledCases,
+    random: Moves,
+    chains: int,
+    tuned: Sequence[int],
+    warmup: int,
+    twice: bool = False,
 ) -> Iterator[dict[str, Any]]:
     """Sweeps of chains, without end; after those in ``tuned``, coefficients are approximated again.
 
@@ -55,6 +61,10 @@ def sweeps_by_look(
     weights = kinds / kinds.sum(-1, keepdims=True)
     line, learning = _Line(labels, prior), range(tuned[0], max(warmup, tuned[0] + 1))
     for number in count():
+        if twice and number == warmup:
+            truth, seen, values, weights = doubled((truth, seen, values, weights))
+            line.double()
+            chains *= 2
         values = sampler.move(values, labels.count_seen(seen), counted(truth, k), random)
         prevalence = values["prevalence"] if coefficients is None else coefficients.shares
         direction, group = np.ones((1, k)), None
@@ -93,6 +103,13 @@ def sweeps_by_look(
             weights = np.where(prior > 0, random.rows("looks", prior + kinds), 0)
 
 
+def doubled(state: Any) -> Any:
+    """Return the state of chains, and that of copies of these after them."""
+    if isinstance(state, tuple):
+        return tuple(map(doubled, state))
+    return {name: doubled(of) for name, of in state.items()} if isinstance(state, dict) else np.concatenate([state] * 2)
+
+
 def moves_classes(sampler: "TrueClass") -> bool:
     """Whether the log odds of each class are shifted alone in turn: if annotators have a row of their own for each."""
     return sampler.shift is not None and "confusion" in sampler.sites
@@ -113,6 +130,11 @@ class _Line:
         self._right = self._right + np.diagonal(confusion, axis1=-2, axis2=-1)
         self._unclear = self._unclear + weights[..., self._k :].sum(-1).reshape(*weights.shape[:2], -1).mean(2)
         self._seen += 1
+
+    def double(self) -> None:
+        """Add the means of copies of the chains."""
+        if self._seen:
+            self._right, self._unclear = doubled((self._right, self._unclear))
 
     def of_group(self, group: int) -> Float[np.ndarray, "chain annotator class"]:
         """Return by how much log odds rise with the log odds that cases look unclear to a group.

@@ -1,6 +1,5 @@
 """The family of models of one true class."""
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -9,9 +8,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from plausibly.base.arviz import Posterior, from_groups, to_groups
+from plausibly.base.arviz import Posterior
 from plausibly.base.errors import AnnotationError
-from plausibly.base.memory import release_memory
 from plausibly.base.progress import Progress
 from plausibly.data.annotations import Annotations, Slots
 from plausibly.data.case import LabelledCases, Looks, coordinates_of_looks
@@ -31,8 +29,6 @@ from plausibly.families.true_class._sampler import (
 )
 from plausibly.families.true_class._shared_errors import agreements, sentence
 from plausibly.inference.chains import sample_chains
-from plausibly.posterior import build_posterior
-from plausibly.posterior.diagnostics import convergence
 from plausibly.posterior.diagnostics.verdicts import MODES
 from plausibly.posterior.says import ONE_TRUE_CLASS
 
@@ -163,35 +159,18 @@ class TrueClass:
             place = {name: number for number, name in enumerate(shared.names["annotator"].tolist())}
             number = np.array([place[name] for name in annotations.annotators.tolist()])
             labels = replace(labels, annotator=number[labels.annotator], n_annotators=len(place))
-        described = settled.describe()
-        if said := shared.constants.get("err_together"):
-            described["err_together"] = said
-        if settled.evidence is not None:
-            described["evidence"] = json.dumps(settled.evidence.describe() | {"method": settled.engine})
         family = self.where(_difficulty(settled))
-        probability, log_probability = class_probabilities(family, labels, shared.values)
-        plausibility = probability.reshape(*probability.shape[:2], -1)
-        with Progress(progress) as bars:
-            diagnosed = convergence(
-                plausibility, slots, None, quantities=settled.quantities, progress=bars, enough=ENOUGH
-            )
-        diagnosed["converged"] &= shared.converged(labels.case, labels.annotator, labels.n_cases)
-        diagnosed.attrs["shared"] = "shared parameters"
-        diagnosed.attrs |= {"modes": shared.constants["modes"]} if shared.constants.get("modes") else {}
-        described["converged"] = f"{int(diagnosed['converged'].sum())} of {annotations.n_cases} cases"
-        described["thinning"] = sweeps_per_draw(family, labels) if settled.engine == "gibbs" else 1
-        posterior = build_posterior(
+        plausibility, log_probability = class_probabilities(family, labels, shared.values)
+        return settled.posterior(
             plausibility,
             annotations,
             slots,
-            point=plausibility.mean((0, 1)),
-            concentration=0.0,
+            annotator=labels.annotator,
+            thinning=sweeps_per_draw(family, labels),
+            progress=progress,
+            enough=ENOUGH,
             sample_stats={"lp": log_probability},
-            convergence=diagnosed,
-            attrs=described,
         )
-        release_memory()
-        return from_groups(to_groups(posterior) | {"shared_convergence": shared.judged}, posterior.attrs)
 
     def log_likelihood(self, posterior: Posterior, *_: Any, **__: Any) -> Posterior:
         """No probability of single labels given plausibilities: the posterior as it is."""

@@ -7,7 +7,9 @@ an annotator is how often she is right in such cases. Plausibilities are compute
 vary less than the true classes that were drawn. Every chain starts at the votes.
 
 All arrays of a sweep have a leading axis of chains, which advance together: of few labels, a call of NumPy takes longer
-than what it computes. Chains of many labels have seeds of their own, may run anywhere and are kept one by one.
+than what it computes. So each goes on in two directions from where its warm-up ended, unless there are predictions,
+whose moves would be compiled twice. Chains of many labels have seeds of their own, may run anywhere and are kept one by
+one.
 
 Its oracle is NumPyro's NUTS on the model's program, in which true classes are summed out; for small problems it is also
 an engine.
@@ -22,7 +24,7 @@ import numpy as np
 from jaxtyping import Float
 
 from plausibly.data.case import LabelledCases, counted
-from plausibly.families.true_class._by_look import SMALLEST, moves_classes, near_vote, sweeps_by_look
+from plausibly.families.true_class._by_look import SMALLEST, doubled, moves_classes, near_vote, sweeps_by_look
 from plausibly.families.true_class._coefficients import Coefficients, shares_of
 from plausibly.inference import nuts_of_all_cases
 from plausibly.inference.chains import Chain, Sampler
@@ -44,9 +46,11 @@ Shared = dict[str, Float[np.ndarray, "chain draw *shape"]]
 
 def sampler_of(family: "TrueClass", labels: LabelledCases, *, draws: int, warmup: int, seed: int) -> Sampler:
     """Gibbs sampler of what cases share; its chains keep all of :func:`sites_of`."""
-    sweeps, kept = partial(_sweeps, family, labels, warmup=warmup), partial(_kept, family, labels)
+    abreast = len(labels.label) <= ABREAST
+    twice = abreast and labels.log_scores is None  # moves of coefficients are compiled for a number of chains
+    sweeps = partial(_sweeps, family, labels, warmup=warmup, twice=twice)
     sizes = {"draws": draws, "warmup": warmup, "seed": seed, "thinning": sweeps_per_draw(family, labels)}
-    return Sampler(sweeps, kept, **sizes, abreast=len(labels.label) <= ABREAST)
+    return Sampler(sweeps, partial(_kept, family, labels), **sizes, abreast=abreast, twice=twice)
 
 
 def _kept(family: "TrueClass", labels: LabelledCases, values: dict[str, Any], _: int) -> dict[str, np.ndarray]:
@@ -75,16 +79,23 @@ def sites_of(sampler: "TrueClass", labels: LabelledCases) -> dict[str, tuple[str
 
 
 def _sweeps(
-    sampler: "TrueClass", labels: LabelledCases, random: Moves, chains: int, warmup: int = START_WARMUP
+    sampler: "TrueClass",
+    labels: LabelledCases,
+    random: Moves,
+    chains: int,
+    warmup: int = START_WARMUP,
+    twice: bool = False,
 ) -> Iterator[dict]:
-    """Sweeps of chains, without end."""
+    """Sweeps of chains, without end; after the warm-up, of each ``twice``, see :class:`Sampler`, if need be."""
     tuned = [int(share * warmup) for share in TUNED]
     if labels.looks is not None:
-        yield from sweeps_by_look(sampler, labels, random, chains, tuned, warmup)
+        yield from sweeps_by_look(sampler, labels, random, chains, tuned, warmup, twice)
     coefficients = None if labels.log_scores is None else Coefficients(labels, random, chains)
     truth = near_vote(labels, random, chains)
     values = sampler.start(labels.count(truth), random)
     for number in count():
+        if twice and number == warmup:
+            truth, values = doubled((truth, values))
         values = sampler.move(values, labels.count(truth), counted(truth, labels.n_classes), random)
         confusion, prevalence = sampler.confusion(values), values["prevalence"]
         of_case = prevalence[:, None] if coefficients is None else coefficients.shares

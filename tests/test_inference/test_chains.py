@@ -1,0 +1,54 @@
+"""Chains of Gibbs samplers: widths that slices learn in the warm-up, and chains that grow at both ends."""
+
+from itertools import count
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+
+from plausibly.inference.chains import Sampler
+from plausibly.inference.moves import BROAD, Moves
+
+SD, MOVES = 0.01, 4_000
+
+
+@pytest.mark.parametrize("lanes", [0, 3])
+def test_slices_learn_their_width_in_the_warm_up(lanes):
+    random, calls = Moves.of(1), []
+
+    def log_density(x):
+        calls.append(x)
+        return -((x / SD) ** 2) / 2
+
+    def run(moves, x):
+        calls.clear()
+        for _ in range(moves):
+            given = "x", x, BROAD, log_density
+            x = random.slices(*given, ahead=1) if lanes else random.slice(*given)
+            yield x
+
+    *_, x = run(MOVES, np.zeros(lanes) if lanes else 0.0)
+    before = len(calls)
+    random.learning = True
+    *_, x = run(200, x)
+    random.learning = False
+    drawn = np.array(list(run(MOVES, x)))
+    assert len(calls) < 0.7 * before
+    assert kstest(drawn[::4].ravel() / SD, "norm").pvalue > 1e-3
+
+
+def test_a_chain_grows_at_both_ends_from_where_its_warm_up_ended():
+    def sweeps(random, chains):
+        state = 10.0 * np.arange(chains)
+        for number in count(1):
+            state = state + 1
+            if number == 4:
+                state = np.concatenate([state, state + 0.5])
+            yield state
+
+    sampler = Sampler(sweeps, lambda state, _: {"x": state}, draws=5, warmup=3, seed=0, abreast=True, twice=True)
+    told = []
+    first, second = sampler.run([0, 1], told.append)
+    assert first["x"].tolist() == [6, 5, 4, 4.5, 5.5]
+    assert second["x"].tolist() == [16, 15, 14, 14.5, 15.5]
+    assert sum(told) == 2 * (5 + 3)  # as the bar was told before
