@@ -20,8 +20,7 @@ from plausibly.data.annotations import Annotations, Scores
 from plausibly.families import Settled
 from plausibly.inference import likelihood_shapes, log_likelihood, normal_log_likelihood
 from plausibly.posterior import LIKELIHOODS, slots_of
-from plausibly.posterior.on_demand import OnDemand, outer
-from plausibly.posterior.store_reading import Names
+from plausibly.posterior.on_demand import Names, OnDemand, outer
 
 _POINT = "point_plausibility"
 
@@ -37,10 +36,10 @@ def with_log_likelihood(
     if of_scores and "mean" not in groups["posterior"]:  # NUTS keeps the plausibilities alone
         return posterior
     values = _LogLikelihood(posterior, observed, settled, progress).variable("chain", "draw", "annotation")
-    cases = Names("annotation", observed.cases, observed.annotation_case)
-    annotators = Names("annotation", observed.annotators, observed.annotation_annotator)
+    cases = Names(observed.cases, observed.annotation_case)
+    annotators = Names(observed.annotators, observed.annotation_annotator)
     coords = {name: groups["posterior"][name] for name in ("chain", "draw")}
-    coords |= {"case": cases.variable(), "annotator": annotators.variable()}
+    coords |= {"case": cases.variable("annotation"), "annotator": annotators.variable("annotation")}
     made = {settled.likelihood: xr.Dataset({"score" if of_scores else "ranking": values}, coords=coords)}
     if now:
         made[settled.likelihood].load()

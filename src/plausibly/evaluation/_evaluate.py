@@ -516,6 +516,7 @@ def evaluate_draws(
             more = label_values(labels, small, totals, lined_up, *by_case)
             values = [one | other for one, other in zip(values, more, strict=True)]
             values = values if of_panels is None else [{name: _point(one) for name, one in of.items()} for of in values]
+        del first, case, class_index, truth, unseen, numbers  # large where cases are many
         results = results.assign(variables(values, drawn=True, single=clusters < 2))
         results = results.assign(_of_cases(totals, source, annotations, shares))
         noise: dict[str, Any] = {}

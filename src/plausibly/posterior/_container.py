@@ -12,10 +12,8 @@ from plausibly.base.arviz import Posterior, from_groups, is_posterior, to_groups
 from plausibly.base.errors import ArgumentError, PlausiblyError, reason, show
 from plausibly.data.annotations import Annotations, Scores, Slots
 from plausibly.data.annotations.by_case import check_annotated
-from plausibly.posterior.on_demand import LIKELIHOOD, Draws
-
-REMAINDER_NAME = "(remainder)"
-"""Class name of the slot that stands for all unnamed classes."""
+from plausibly.posterior.on_demand import LIKELIHOOD, Draws, with_names
+from plausibly.posterior.on_demand import REMAINDER_NAME as REMAINDER_NAME
 
 GROUPS = ("posterior", "constant_data", "observed_data")
 _ATTRIBUTES = ("n_classes", "concentration")
@@ -82,7 +80,7 @@ def build_posterior(
     attrs
         Attributes of the posterior: strings and numbers as they are, everything else as JSON.
     named
-        Whether to store names for every slot and every annotation, which takes a gigabyte for millions of them.
+        Whether slots and annotations have names, which are looked up when they are read.
 
     Raises
     ------
@@ -104,14 +102,6 @@ def build_posterior(
     _check_shape("point", point, (len(slots.case),))
     chain_draw = {"chain": np.arange(n_chains), "draw": np.arange(n_draws)}
     slot_coords = {"slot": np.arange(len(slots.case))}  # without an index, ArviZ 1 does not rank
-    annotation_coords = {}
-    if named:
-        class_names = np.where(slots.is_remainder, REMAINDER_NAME, annotations.classes[slots.class_index])
-        slot_coords |= {"case": ("slot", annotations.cases[slots.case]), "class_name": ("slot", class_names)}
-        annotation_coords = {
-            "case": ("annotation", annotations.cases[annotations.annotation_case]),
-            "annotator": ("annotation", annotations.annotators[annotations.annotation_annotator]),
-        }
     slot_coords |= {"class_index": ("slot", slots.class_index), "n_classes": ("slot", slots.n_classes)}
     dims = "chain", "draw", "slot"
     groups = {
@@ -141,7 +131,7 @@ def build_posterior(
         _check_shape("log_likelihood", log_likelihood, (n_chains, n_draws, annotations.n_annotations))
         groups[likelihood] = xr.Dataset(
             {"ranking" if scores is None else "score": (("chain", "draw", "annotation"), log_likelihood)},
-            coords=chain_draw | annotation_coords,
+            coords=chain_draw,
         )
     if convergence is not None:
         groups["convergence"] = convergence.assign_coords(case=annotations.cases)
@@ -175,9 +165,8 @@ def build_posterior(
         _check_shape("prior_share", prior_share, (len(slots.case),))
         groups["constant_data"]["prior_share"] = "slot", np.asarray(prior_share, np.float32)
     described = {name: _attribute(value) for name, value in (attrs or {}).items()}
-    return from_groups(
-        groups, described | {"concentration": float(concentration), "n_classes": int(annotations.n_classes)}
-    )
+    described |= {"concentration": float(concentration), "n_classes": int(annotations.n_classes)}
+    return from_groups(with_names(groups) if named else groups, described)
 
 
 def check_posterior(posterior: object, *, of_plausibilities: bool = True) -> None:

@@ -21,6 +21,7 @@ from plausibly.inference import KINDS, Form, Regressions, drawn_by
 FORM = "closed_form"  #: group in files
 #: groups of log likelihoods: those that enter the posterior once, and others, which ArviZ must not compare
 LIKELIHOODS = LIKELIHOOD, PSEUDO_LIKELIHOOD = "log_likelihood", "pseudo_log_likelihood"
+REMAINDER_NAME = "(remainder)"  #: class name of the slot that stands for all unnamed classes
 _PARAMETER = "parameter_"  #: before the names of parameters in it
 _TOGETHER = 2**13  # slots that are averaged at a time
 _LITTLE = 2**27  # numbers that are drawn together and kept, since several read them: half a gigabyte
@@ -50,6 +51,48 @@ class OnDemand(BackendArray):
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> np.ndarray:
         return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self.part)
+
+
+class Names(BackendArray):
+    """Names by their numbers, looked up where they are asked for: of millions of slots they would fill a gigabyte."""
+
+    def __init__(self, names: np.ndarray, index: np.ndarray):
+        self._names, self._index = names, index
+        self.shape, self.dtype = index.shape, names.dtype
+
+    def __deepcopy__(self, memo: Any) -> "Names":
+        return self
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> np.ndarray:
+        return indexing.explicit_indexing_adapter(
+            key, self.shape, indexing.IndexingSupport.VECTORIZED, lambda own: self._names[self._index[own]]
+        )
+
+    def variable(self, dim: str) -> xr.Variable:
+        """Variable that is read when it is indexed."""
+        return xr.Variable(dim, indexing.LazilyIndexedArray(self))
+
+
+def with_names(groups: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
+    """Give slots and annotations the names of their cases, classes and annotators."""
+    constant, observed, groups = groups["constant_data"], groups["observed_data"], dict(groups)
+    cases, annotators = (observed[name].values for name in ("case", "annotator"))
+    classes = np.append(constant["class_names"].values, REMAINDER_NAME)  # last, where the index -1 finds it
+    slots = {
+        "case": Names(cases, constant["case_index"].values),
+        "class_name": Names(classes, constant["class_index"].values),
+    }
+    annotations = {
+        "case": Names(cases, observed["annotation_case"].values),
+        "annotator": Names(annotators, observed["annotation_annotator"].values),
+    }
+    for group, (dim, names) in {
+        **dict.fromkeys(("posterior", "constant_data"), ("slot", slots)),
+        **dict.fromkeys(LIKELIHOODS, ("annotation", annotations)),
+    }.items():
+        if group in groups:
+            groups[group] = groups[group].assign_coords({name: of.variable(dim) for name, of in names.items()})
+    return groups
 
 
 def outer(values: np.ndarray, key: tuple[Any, ...]) -> np.ndarray:

@@ -9,15 +9,12 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from xarray.backends import BackendArray
-from xarray.core import indexing
 
 from plausibly.base.errors import FileError, PlausiblyError
 from plausibly.data.case import coordinates_of_looks
 from plausibly.data.groups import codes_of_annotators
 from plausibly.data.regression import names as coefficient_names
-from plausibly.posterior._container import REMAINDER_NAME
-from plausibly.posterior.on_demand import LIKELIHOODS
+from plausibly.posterior.on_demand import with_names
 
 PROGRESS = "shards"
 CHAINS = "chains"  #: of what cases share, see :mod:`plausibly.posterior._store`
@@ -51,7 +48,7 @@ def read_store(path: str | Path) -> tuple[xr.DataTree, dict[str, xr.Dataset]]:
         if name in progress:
             tree.attrs[name] = f"{int(progress[name].sum())} of {n_cases} cases"
     chains = groups.pop(CHAINS, None)
-    groups = _named({name: with_plain_names(data) for name, data in groups.items()})
+    groups = with_names({name: with_plain_names(data) for name, data in groups.items()})
     return tree, groups if chains is None else _with_shared(groups, chains, tree.attrs)
 
 
@@ -67,43 +64,6 @@ def _with_shared(groups: dict[str, xr.Dataset], chains: xr.Dataset, attrs: Mappi
         names |= coordinates_of_looks(classes.tolist(), named)
     names = {dim: values for dim, values in names.items() if dim in sites.dims}
     return groups | {"posterior": groups["posterior"].assign(sites.data_vars).assign_coords(names)}
-
-
-def _named(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
-    """Give slots and annotations the names of their cases, classes and annotators."""
-    constant, observed = groups["constant_data"], groups["observed_data"]
-    cases, annotators = (observed[name].values for name in ("case", "annotator"))
-    classes = np.append(constant["class_names"].values, REMAINDER_NAME)  # last, where the index -1 finds it
-    of_slots = {
-        "case": Names("slot", cases, constant["case_index"].values),
-        "class_name": Names("slot", classes, constant["class_index"].values),
-    }
-    of_annotations = {
-        "case": Names("annotation", cases, observed["annotation_case"].values),
-        "annotator": Names("annotation", annotators, observed["annotation_annotator"].values),
-    }
-    coordinates = {"posterior": of_slots, "constant_data": of_slots} | dict.fromkeys(LIKELIHOODS, of_annotations)
-    for group, names in coordinates.items():
-        if group in groups:
-            groups[group] = groups[group].assign_coords({name: made.variable() for name, made in names.items()})
-    return groups
-
-
-class Names(BackendArray):
-    """Names by their numbers, looked up where they are asked for: of millions of slots they would fill a gigabyte."""
-
-    def __init__(self, dim: str, names: np.ndarray, index: np.ndarray):
-        self._dim, self._names, self._index = dim, names, index
-        self.shape, self.dtype = index.shape, names.dtype
-
-    def __getitem__(self, key: indexing.ExplicitIndexer) -> np.ndarray:
-        return indexing.explicit_indexing_adapter(
-            key, self.shape, indexing.IndexingSupport.VECTORIZED, lambda own: self._names[self._index[own]]
-        )
-
-    def variable(self) -> xr.Variable:
-        """Variable that is read when it is indexed."""
-        return xr.Variable(self._dim, indexing.LazilyIndexedArray(self))
 
 
 def with_plain_names(data: xr.Dataset) -> xr.Dataset:
