@@ -26,13 +26,13 @@ LIMITS: dict[str, dict[str, int]] = {
         "decisions": 3896,  # what is said of sets without the prior
         "distances": 1860,  # distances of sets
         "distributions": 1240,
-        "evaluation": 7303,  # grades; means over many classes of few cases; panels of other experts and these
+        "evaluation": 7275,  # grades; means over many classes of few cases; panels of other experts and these
         "families": 5619,  # families say how annotators answer; points of chains, which grow at both ends
         "inference": 4835,  # closed forms; gamma variables side by side; chains abreast; slices that learn widths
         "metrics": 3590,  # average precision of resampled cases
         "models": 2001,  # axes of chains and of points in signatures
         "plausibly": 120,
-        "posterior": 3776,  # arrays that are computed when they are read, from aggregation; files of closed forms
+        "posterior": 3768,  # arrays that are computed when they are read, from aggregation; files of closed forms
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
         "tests": 40171,  # grades; widths of slices, ends of chains; terminal, notebook and page say the same
         "validation": 6981,  # panels of other experts: public readers and simulated ones; scales of their priors

@@ -14,7 +14,7 @@ from plausibly.base.errors import ArgumentError, PlausiblyWarning
 from plausibly.base.random_streams import Stream, exponentials, key_words
 from plausibly.data.annotations import Slots
 from plausibly.evaluation import by_group, comparison, summary
-from plausibly.evaluation._label_order import Orders, order_of_weights
+from plausibly.evaluation._label_order import Orders, Truths, order_values
 from plausibly.evaluation.cautions import cautions
 from plausibly.evaluation.truth import truth_of_labels
 from plausibly.metrics import LABEL_METRICS, OrderMetric, SumMetric
@@ -186,7 +186,7 @@ def test_sums_of_many_fractions_are_exact():
     share = random.integers(0, 4, n) / 3
     score = np.round(np.clip(share + 0.4 * random.normal(size=n), 0, 1), 4)
     orders = Orders.of(np.stack([1 - score, score], axis=1)[None])
-    found = order_of_weights((LABEL_METRICS["auroc"],), orders, np.stack([1 - share, share], axis=1))[0].item()
+    found = order_values((LABEL_METRICS["auroc"],), orders, Truths(np.stack([1 - share, share], axis=1)))[0].item()
     weight, label = np.concatenate([1 - share, share]), np.repeat([0, 1], n)
     assert found == pytest.approx(roc_auc_score(label, np.tile(score, 2), sample_weight=weight), abs=1e-6)
 

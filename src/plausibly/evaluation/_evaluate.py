@@ -472,6 +472,7 @@ def evaluate_draws(
         here = (measure(part, measures) for part in ahead(parts()))
         made = here if scheduler is None else in_order(map_on(scheduler, measure, parts(), measures))
         totals = join(made, ranges.n_cases, advance)
+        release_memory()
         chain = np.repeat(np.arange(ranges.n_chains), ranges.draws_per_chain)
         clusters = len(np.unique(cluster if checked is None else cluster[checked.any(axis=0)]))
         coords: dict[str, Any] = {"classifier": np.array(names, dtype=str), "draw": np.arange(ranges.n_draws)}
@@ -516,7 +517,7 @@ def evaluate_draws(
             more = label_values(labels, small, totals, lined_up, *by_case)
             values = [one | other for one, other in zip(values, more, strict=True)]
             values = values if of_panels is None else [{name: _point(one) for name, one in of.items()} for of in values]
-        del first, case, class_index, truth, unseen, numbers  # large where cases are many
+        del first, case, class_index, truth, unseen  # large where cases are many
         results = results.assign(variables(values, drawn=True, single=clusters < 2))
         results = results.assign(_of_cases(totals, source, annotations, shares))
         noise: dict[str, Any] = {}

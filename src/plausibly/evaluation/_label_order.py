@@ -21,67 +21,70 @@ from plausibly.metrics.declared import descending, positives, scores_to_order
 _WEIGHTS = 2**22  # weights in memory at once
 
 
-def confusion_by_draw(
-    choices: Int[np.ndarray, "classifier case"],
-    best: Int[np.ndarray, "case draw"],
-    weights: Float[np.ndarray, " case #draw"],
-    n_sides: int,
-    silent: bool = False,
-) -> Float[np.ndarray, "true named classifier draw"]:
-    """Compute shares of cases in every draw, in which one class is true of each case.
+class Truths(NamedTuple):
+    """A truth in replicates: the class that is true of each case in every draw, or weights of its classes."""
 
-    If `silent`, there is a last column for cases without an answer, whose choice is -1.
-    """
-    n_named, draw = n_sides + silent, np.arange(best.shape[1])
-    found = np.zeros((n_sides, n_named, len(choices), len(draw)), np.float32)
-    step = max(1, _WEIGHTS // len(draw))
-    for first in range(0, len(best), step):
-        true = best[first : first + step].astype(np.int64)
-        of_cases = np.broadcast_to(weights[first : first + step], true.shape).astype(np.float32).ravel()
-        for at, chosen in enumerate(choices[:, first : first + step] % n_named):
-            place = ((true * n_named + chosen[:, None]) * len(choices) + at) * len(draw) + draw
-            np.add.at(found.reshape(-1), place.ravel(), of_cases)
-    return _divided(found, np.broadcast_to(weights, best.shape).sum(axis=0))
+    truth: Int[np.ndarray, "case draw"] | Float[np.ndarray, "case side"]
+    #: Weights of the cases in every draw; or of their clusters the random keys of bootstrap weights; None for ones
+    weights: Float[np.ndarray, " case #draw"] | UInt32[np.ndarray, "case 2"] | None = None
+    n: int = 1  #: number of replicates
+    n_draws: int = 1  #: to which bootstrap weights belong in turn
+    unseen: UnseenCase | None = None
+
+    @property
+    def drawn(self) -> bool:
+        """Whether one class is true in every draw."""
+        return self.truth.dtype.kind == "i"
+
+    def weights_of(self, cases: slice, replicates: slice = slice(None)) -> Float[np.ndarray, " case #replicate"]:
+        """Weights of some cases in some replicates."""
+        number = np.arange(self.n)[replicates]
+        if self.weights is None:
+            return np.ones((len(self.truth[cases]), len(number)), np.float32)
+        own = self.weights[cases]
+        if self.drawn:
+            return own if own.shape[1] == 1 else own[:, replicates]
+        return np.asarray(bootstrap_weights(own, number, self.n_draws))
+
+    def of_side(
+        self, cases: slice, weights: Float[np.ndarray, " case #replicate"], side: int
+    ) -> tuple[Int[np.ndarray, " chosen"], Float[np.ndarray, "chosen replicate"]]:
+        """Those of some cases, with these weights, of which a class is true, and its weight in every replicate."""
+        if self.drawn:
+            there = self.truth[cases] == side
+            at = np.flatnonzero(there.any(axis=1))
+            return at, there[at] * weights[at].astype(np.float32)
+        own = self.truth[cases, side]
+        at = np.flatnonzero(own)
+        return at, own[at, None].astype(np.float32) * weights[at]
 
 
-def confusion_of_weights(
-    choices: Int[np.ndarray, "classifier case"],
-    truth: Float[np.ndarray, "case side"],
-    words: UInt32[np.ndarray, "case 2"] | None = None,
-    n_replicates: int = 1,
-    n_draws: int = 1,
-    *,
-    silent: bool = False,
-    unseen: UnseenCase | None = None,
+def confusions(
+    choices: Int[np.ndarray, "classifier case"], truths: Truths, n_sides: int, *, silent: bool = False
 ) -> Float[np.ndarray, "true named classifier replicate"]:
-    """Compute shares for a truth with weights of classes: as it is, or with bootstrap weights by random keys.
+    """Compute shares of cases by their class and by the named one.
 
-    An unseen case that a classifier is wrong about may have been given any other class.
+    If `silent`, there is a last column for cases without an answer, whose choice is -1. An unseen case that a
+    classifier is wrong about may have been given any other class.
     """
-    n_sides, number, total = truth.shape[1], np.arange(n_replicates), np.zeros(n_replicates)
-    n_named = n_sides + silent
-    found = np.zeros((n_sides, n_named, len(choices), n_replicates), np.float32)
-    step = max(1, _WEIGHTS // n_replicates)
-    for first in range(0, len(truth), step):
+    n_named, number, total = n_sides + silent, np.arange(truths.n), np.zeros(truths.n)
+    found = np.zeros((n_sides, n_named, len(choices), truths.n), np.float32)
+    step = max(1, _WEIGHTS // truths.n)
+    for first in range(0, choices.shape[1], step):
         some = slice(first, first + step)
-        weights = np.ones((len(truth[some]), 1)) if words is None else bootstrap_weights(words[some], number, n_draws)
-        drawn = np.asarray(weights)
-        case, side = np.nonzero(truth[some])
-        for at, chosen in enumerate(choices[:, some] % n_named):
-            pairs, row = np.unique(side * n_named + chosen[case], return_inverse=True)
-            in_pairs = csr_array((truth[some][case, side], (row, case)), shape=(len(pairs), len(drawn)))
-            found[pairs // n_named, pairs % n_named, at] += in_pairs @ drawn
-        total += truth[some].sum(axis=1) @ drawn
-    if unseen is not None:
-        weight, side, _, right = unseen.altogether()
+        weights = truths.weights_of(some)
+        for side in range(n_sides):
+            at, true = truths.of_side(some, weights, side)
+            total += true.sum(axis=0, dtype=float)
+            for of, chosen in enumerate(choices[:, some][:, at] % n_named if len(at) else ()):
+                named = csr_array((np.ones(len(at), np.float32), (chosen, np.arange(len(at)))), (n_named, len(at)))
+                found[side, :, of] += named @ true
+    if truths.unseen is not None:
+        weight, side, _, right = truths.unseen.altogether()
         wrong = (side + 1 + number % max(n_named - 1, 1)) % n_named
         for at, own in enumerate(right):
             found[side, np.where(own, side, wrong), at, number] += weight
         total += weight
-    return _divided(found, total)
-
-
-def _divided(found: np.ndarray, total: Float[np.ndarray, " n"]) -> np.ndarray:
     with np.errstate(invalid="ignore"):  # draws in which nothing has weight
         found /= total.astype(np.float32)
     return found
@@ -115,56 +118,27 @@ class Orders(NamedTuple):
         return cls(order, end, side.astype(np.int32), ordered)
 
 
-def order_by_draw(
-    metrics: tuple[OrderMetric, ...],
-    orders: Orders,
-    best: Int[np.ndarray, "case draw"],
-    weights: Float[np.ndarray, " case #draw"],
-    *,
-    of_mean: bool = False,
-) -> list[Float[np.ndarray, "score *along draw"]]:
-    """Compute metrics in every draw, in which one class is true of each case."""
-
-    def made(some):
-        own = weights if weights.shape[1] == 1 else weights[:, some]
-        return _values(metrics, orders, _filled(orders, best[:, some]), _filled(orders, own).astype(np.float32))
-
-    return _joined(orders, best.shape[1], made)
-
-
-def order_of_weights(
-    metrics: tuple[OrderMetric, ...],
-    orders: Orders,
-    truth: Float[np.ndarray, "case side"],
-    words: UInt32[np.ndarray, "case 2"] | None = None,
-    n_replicates: int = 1,
-    n_draws: int = 1,
-    unseen: UnseenCase | None = None,
-    *,
-    of_mean: bool = False,
+def order_values(
+    metrics: tuple[OrderMetric, ...], orders: Orders, truths: Truths, *, of_mean: bool = False
 ) -> list[Float[np.ndarray, "score *along replicate"]]:
-    """Compute metrics for a truth with weights of classes: as it is, or with bootstrap weights by random keys.
+    """Compute metrics of the order of cases in every replicate.
 
-    With bootstrap weights, there is an unseen case of each class, and another of the others, for the mean over classes
-    (`of_mean`) or for each.
+    With bootstrap weights, there may be an unseen case of each class, and another of the others, for the mean over
+    classes (`of_mean`) or for each.
     """
-    n_of_each = len(np.unique(orders.side))
-    truth, more = _filled(orders, truth.astype(np.float32)), None
-    if unseen is not None:
-        classifier = np.arange(len(orders.side)) // n_of_each
-        seen = orders.order[_filled(orders, unseen.seen)[orders.order]].reshape(len(orders.order), -1)
-        more = unseen.looks(classifier, orders.side, seen, of_mean=of_mean)
+    truth, more = _filled(orders, truths.truth if truths.drawn else truths.truth.astype(np.float32)), None
+    if truths.unseen is not None:
+        classifier = np.arange(len(orders.side)) // len(np.unique(orders.side))
+        seen = orders.order[_filled(orders, truths.unseen.seen)[orders.order]].reshape(len(orders.order), -1)
+        case, weight = truths.unseen.looks(classifier, orders.side, seen, of_mean=of_mean)
+        more = case.astype(np.int32), weight.astype(np.float32)
 
-    def made(some):
-        number = np.arange(n_replicates)[some]
-        if words is None:
-            weights = np.ones((len(truth), len(number)), np.float32)
-        else:
-            weights = bootstrap_weights(_filled(orders, words), number, n_draws)
-        of_some = None if more is None else (more[0][..., some].astype(np.int32), more[1][..., some].astype(np.float32))
-        return _values(metrics, orders, truth, weights, of_some)
+    def made(some: slice) -> Sequence[Array]:
+        own = truth[:, some] if truths.drawn else truth
+        weights = _filled(orders, truths.weights_of(slice(None), some)).astype(np.float32)
+        return _values(metrics, orders, own, weights, None if more is None else tuple(of[..., some] for of in more))
 
-    return _joined(orders, n_replicates, made)
+    return _joined(orders, truths.n, made)
 
 
 def _joined(orders: Orders, n: int, made: Callable[[slice], Sequence[Array]]) -> list[np.ndarray]:

@@ -11,13 +11,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from plausibly.base.programs import kept
 from plausibly.data.groups import typical_weight
-from plausibly.evaluation._label_order import (
-    Orders,
-    confusion_by_draw,
-    confusion_of_weights,
-    order_by_draw,
-    order_of_weights,
-)
+from plausibly.evaluation._label_order import Orders, Truths, confusions, order_values
 from plausibly.evaluation._label_sums import Cases, Labels, as_sums, mean_truth
 from plausibly.evaluation._unseen_case import UnseenCase
 from plausibly.evaluation._values import Values
@@ -291,43 +285,42 @@ def _values_of_cases(labels, n_replicates, unseen, scores, choices, best, truth,
     orders = Orders.of(scores) if labels.order else None
     resampled = labels.small(len(scores) * n_replicates)
 
-    def of(labels: Labels, of_order: Any, of_confusion: Any, *inputs: Any) -> dict[str, np.ndarray]:
-        found = {} if orders is None else _named(labels, of_order, orders, *inputs)
-        return found | {name: of_confusion(choices, *inputs, silent=labels.silent) for name in labels.confusions}
+    def of(labels: Labels, *truth: Any) -> dict[str, np.ndarray]:
+        truths = Truths(*truth)
+        found = {} if orders is None else _of_order(labels, orders, truths)
+        named = {"n_sides": labels.n_sides, "silent": labels.silent}
+        return found | {name: confusions(choices, truths, **named) for name in labels.confusions}
 
-    by_draw = order_by_draw, partial(confusion_by_draw, n_sides=labels.n_sides)
-    of_weights = order_of_weights, confusion_of_weights
     alone, replicates, n_draws = {}, {}, max(n_replicates, 1)
     if best is None:
         weighed = truth * weights
-        draws = of(labels, *of_weights, weighed)
+        draws = of(labels, weighed)
     else:
         n_draws = best.shape[1] - 1
         at_point = weights.mean(axis=1, keepdims=True)
         of_all = weights if weights.shape[1] == 1 else np.concatenate([weights, at_point], axis=1)
-        draws = of(labels, *by_draw, best, of_all)
+        draws = of(labels, best, of_all, n_draws + 1)
         weighed = mean_truth(best[:, :-1], weights, labels.n_sides)
         if n_replicates and resampled.of_cases:
             shift = words[:, 1] % n_draws
-            alone = of(resampled, *by_draw, *(_shifted(array, shift) for array in (best[:, :-1], weights)))
+            alone = of(resampled, *(_shifted(array, shift) for array in (best[:, :-1], weights)), n_draws)
     if n_replicates and resampled.of_cases:
-        with_unseen = (partial(function, unseen=unseen) for function in of_weights)
-        replicates = of(resampled, *with_unseen, weighed, words, n_replicates, n_draws)
+        replicates = of(resampled, weighed, words, n_replicates, n_draws, unseen)
     around = replicates
     if alone:
-        centre = of(resampled, *of_weights, weighed)
+        centre = of(resampled, weighed)
         around = {name: values + _to_draws(draws[name], centre[name]) for name, values in replicates.items()}
     noise = replicates, alone, around
     return {name: Values(*labels.says(name), values, *(of.get(name) for of in noise)) for name, values in draws.items()}
 
 
-def _named(labels: Labels, function: Callable[..., list[np.ndarray]], orders: Orders, *given: Any):
+def _of_order(labels: Labels, orders: Orders, truths: Truths) -> dict[str, np.ndarray]:
     """Values of the metrics of the order by name: for each class, or their mean over classes."""
     found, means = {}, {name: labels.n_sides > 2 and not metric.by_class for name, metric in labels.order.items()}
     n_classifiers = len(orders.side) // max(1, len(np.unique(orders.side)))
     for of_mean in {*means.values()}:
         wanted = {name: metric for name, metric in labels.order.items() if means[name] == of_mean}
-        of_metrics = function(tuple(wanted.values()), orders, *given, of_mean=of_mean)
+        of_metrics = order_values(tuple(wanted.values()), orders, truths, of_mean=of_mean)
         for name, values in zip(wanted, of_metrics, strict=True):
             by_side = np.moveaxis(values.reshape(n_classifiers, -1, *values.shape[1:]), 0, -2)
             if len(by_side) == 1:

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -200,8 +201,8 @@ class Average(NamedTuple):
 
 def numbers_of(given: Mapping[str, Average]) -> Float[np.ndarray, "number case"]:
     """Weighted shares of all averages, and after them their weights, of which replicates have sums."""
-    sums = [(one.values * one.weight).reshape(-1, len(one.weight)) for one in given.values()]
-    return np.concatenate([*sums, np.stack([one.weight for one in given.values()])])
+    rows = chain((one.values * one.weight for one in given.values()), (one.weight for one in given.values()))
+    return np.concatenate([of.reshape(-1, of.shape[-1]).astype(np.float32) for of in rows])
 
 
 def resampled(
@@ -231,13 +232,13 @@ def averages(
     is not of classifiers. An average is NaN without a case, and so are its replicates with a single cluster. What
     readers add to replicates is `noise`, by name.
     """
-    sums, replicates = numbers_of(given), replicated.shape[1]
     found: dict[str, Any] = {}
+    replicates = replicated.shape[1]
     ends = np.cumsum([0, *(one.values[..., 0].size for one in given.values())])
     with np.errstate(invalid="ignore"):  # nothing has weight
         for at, (name, one) in enumerate(given.items()):
             shape = one.values.shape[:-1]
-            mean = (sums[ends[at] : ends[at + 1]].sum(axis=1) / one.weight.sum()).reshape(shape)
+            mean = (one.values * one.weight).sum(axis=-1) / one.weight.sum()
             found[name] = one.dims, mean, {"n_cases": int(np.count_nonzero(one.weight))}
             if replicates:
                 of_one = replicated[ends[at] : ends[at + 1]].reshape(*shape, replicates)
