@@ -153,6 +153,8 @@ def test_coins_are_fair_and_differ_as_often_as_they_can():
         np.testing.assert_allclose(found.mean(axis=1), 0.5, atol=0.02)
         apart = (found[:, None] != found).mean(axis=2)
         np.testing.assert_allclose(apart[~np.eye(n, dtype=bool)], differ, atol=0.02)
+    of_an_expert = UnseenCase(np.eye(2), key_words(0, ["p", "q"], Stream.BOOTSTRAP), np.arange(1), 20_000).coin
+    assert of_an_expert.mean() == pytest.approx(0.5, abs=0.02)
 
 
 @pytest.mark.parametrize(("right", "n"), [(5, 5), (0, 7), (9, 12)])
