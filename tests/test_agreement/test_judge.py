@@ -229,6 +229,18 @@ def test_labels_that_are_numbers(tmp_path):
         assert "names of classes" not in judge(labels, models, distance=distance, **given).verdict("m")
 
 
+def test_who_rates_higher_than_the_annotators_is_said_to():
+    random = np.random.default_rng(1)
+    truth = random.normal(3, 1.2, 80)
+    rates = {name: np.clip(np.rint(truth + random.normal(0, 0.5, 80)), 1, 6).astype(int) for name in "abcm"}
+    rows = [(f"c{i}", who, int(rates[who][i])) for who in "abc" for i in range(80)]
+    models = {name: {f"c{i}": int(rates["m"][i] + more) for i in range(80)} for name, more in (("fair", 0), ("up", 1))}
+    found = judge(rows, models, model=None, replicates=20, progress=False)
+    assert "up rates the same cases 1." in found.reasons["up"]["offset"]
+    assert "higher than the annotators" in found.reasons["up"]["offset"]
+    assert "offset" not in found.reasons["fair"]
+
+
 def test_the_same_answer_to_every_case_tells_nothing_of_the_truth():
     random = np.random.default_rng(3)
     truth = random.random(60) < 0.4

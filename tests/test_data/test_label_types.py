@@ -30,10 +30,15 @@ KINDS = {
         ["I agree with all that is said", "I do not agree with it at all"] * 20,
         ["[unclear]", "(none)", "a"],
         ["007", "012", "007"],
+        ["ab;c", "d;e", "f"],
     ],
     "grades": [[1, 2, 3, 2, 1, 1], [1.0, 2.0, 4.0], [*range(1, 11)] * 3],
     "numbers": [[1.5, 2.5, 4.0], [*range(21)] * 9, RANDOM.normal(size=60).tolist(), [*range(0, 600, 10)]],
-    "sets": [[{"a"}, {"a", "b"}, {"c"}]],
+    "sets": [
+        [{"a"}, {"a", "b"}, {"c"}],
+        ["fear; joy", "joy", "fear", "anger; fear", "joy"],
+        ["a|b", "b|c", "a", "c|a"],
+    ],
     "vectors": [[[0, 5], [9, 3], [1, 1]], [np.array([1.0, 2.0, 3.0]), np.zeros(3), np.ones(3)]],
     "boxes": [
         [[(0, 0, 2, 2)], [], [(1, 1, 3, 3), (5, 5, 6, 6)]],

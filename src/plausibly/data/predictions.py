@@ -395,9 +395,10 @@ def _of_two_classes(matrix: Matrix, classes: np.ndarray, source: Any, positive: 
         )
     for row in () if logits else np.flatnonzero(~inside)[:1]:
         fix = "write a probability, mark logits as such (logits=True, --logits), or give a column for each class"
+        fix = "divide percentages by 100, or name a class in each row if these are scores" if percent else fix
         raise PredictionError(
             f"row {row + 1}: one column for two classes is the probability of {str(classes[known])!r}, 0 to 1, but "
-            f"{value[row]} was given; {'divide percentages by 100' if percent else fix}"
+            f"{value[row]} was given; {fix}"
         )
     other = np.zeros_like(value, dtype=float) if logits else 1 - value
     return replace(matrix, values=np.stack([value, other] if known == 0 else [other, value], 1), columns=None)

@@ -53,6 +53,7 @@ from plausibly.distances._objects import BestMatches as BestMatches
 from plausibly.distances._objects import ObjectCount as ObjectCount
 from plausibly.distances._sets import Jaccard as Jaccard
 from plausibly.distances._sets import Masi as Masi
+from plausibly.distances._sets import set_of as set_of
 from plausibly.distances._spans import SpanF1 as SpanF1
 from plausibly.distances._text import Bleu as Bleu
 from plausibly.distances._text import Gleu as Gleu

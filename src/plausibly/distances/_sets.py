@@ -1,5 +1,6 @@
 """Sets of labels, such as all findings of an image: how many members two sets share."""
 
+import re
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
@@ -19,9 +20,9 @@ class Members(NamedTuple):
 
 
 def set_of(label: Any) -> frozenset:
-    """Make a set of a label: of text, the parts between bars; raise ValueError for what has no members."""
+    """Make a set of a label: of text, the parts between bars or semicolons; ValueError for what has no members."""
     if isinstance(label, str):
-        return frozenset(part.strip() for part in label.split("|")) - {""}
+        return frozenset(part.strip() for part in re.split("[|;]", label)) - {""}
     if not isinstance(label, Collection):
         raise ValueError(f'a label must be a set, got {show(label)}; write lists, or text such as "a|b"')
     return frozenset(label)
@@ -30,7 +31,7 @@ def set_of(label: Any) -> frozenset:
 class Jaccard(Distance):
     """One less the share of common members among all members of two sets; 0 for two empty sets.
 
-    A label is a set or a list, or text such as ``"a|b"``. Jaccard (1901).
+    A label is a set or a list, or text such as ``"a|b"`` or ``"a; b"``. Jaccard (1901).
 
     Examples
     --------

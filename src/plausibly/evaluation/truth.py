@@ -77,6 +77,13 @@ def first_choice_shares(annotations: Annotations) -> tuple[ByClass, Float[np.nda
     )
 
 
+def most_common(annotations: Annotations) -> tuple[str, float]:
+    """The class that would be right most often as the answer to every case, against one expert, and how often."""
+    shares, _ = first_choice_shares(annotations.fair or annotations)
+    total = np.bincount(shares.key % annotations.n_classes, shares.value, annotations.n_classes)
+    return str(annotations.classes[total.argmax()]), float(total.max() / total.sum())
+
+
 def of_panels(annotations: Annotations, n: int) -> Annotations:
     """Make annotations of which panels of n are a fair sample, also where further labels follow from the first ones.
 

@@ -343,8 +343,9 @@ def test_requirements_count_comparable_runs_and_what_is_unknown_is_not_met(monke
     ]
     monkeypatch.setattr(_requirements, "lead", lambda swept: swept.runs[0])
     checks = pd.DataFrame({"classifier": ["B"], "check": ["ceiling"], "passed": [False]})
+    rare = pb.Annotations.from_labels([["no"], ["yes"]])
     required = _requirements.parse_requirements(["top1_accuracy>0.88@0.5", "A:auroc>=0.5"])
-    table = _requirements.requirement_table(SimpleNamespace(runs=runs, checks=checks), required)
+    table = _requirements.requirement_table(SimpleNamespace(runs=runs, checks=checks, annotations=rare), required)
     assert [*_requirements.requirement_sentences(table)] == [
         "A: P(top-1 accuracy > 0.88) = 0.50 (lowest of 2 runs, under m@3:p=q), at least the 0.5 required: met",
         "B: P(top-1 accuracy > 0.88) is unknown (lowest of 2 runs, under m@1:p=q), and 0.5 is required: not met "
@@ -370,11 +371,25 @@ def test_what_always_names_the_same_class_meets_no_requirement_on_what_is_named(
     scores = np.linspace(0.1, 0.4, 40)  # of which the highest are right, and none is above a half
     results = pb.evaluate(annotations, {"A": np.c_[1 - scores, scores]}, truth="annotator", positive="yes")
     required = _requirements.parse_requirements(["accuracy>=0.7", "npv>=0.7", "auroc>=0.7"])
-    judged = _requirements.requirement_rows(results, required, {"model": "annotator", "reliability": np.nan})
+    run = {"model": "annotator", "reliability": np.nan}
+    judged = _requirements.requirement_rows(results, required, run, annotations)
     assert judged["met"].tolist() == [False, False, True]
     assert "not met (it names 'no' in every case, whatever the case is)" in next(
         _requirements.requirement_sentences(judged)
     )
+
+
+def test_an_accuracy_that_the_most_common_class_has_is_met_by_nobody():
+    """A coin that says yes in one of forty cases is no constant, and right in nearly nine of ten."""
+    annotations = pb.Annotations.from_labels([["no"] * 3] * 108 + [["yes"] * 3] * 12, classes=["no", "yes"])
+    coin, good = np.where(np.arange(120) == 7, 0.9, 0.1), np.r_[np.full(108, 0.1), np.full(12, 0.9)]
+    given = {name: np.c_[1 - p, p] for name, p in {"coin": coin, "good": good}.items()}
+    results = pb.evaluate(annotations, given, truth="annotator", metrics=["accuracy", "balanced_accuracy"])
+    required = _requirements.parse_requirements(["accuracy>=0.7", "accuracy>=0.92", "balanced_accuracy>=0.7"])
+    run = {"model": "annotator", "reliability": np.nan}
+    judged = _requirements.requirement_rows(results, required, run, annotations)
+    assert judged["met"].tolist() == [False, False, False, True, False, True]
+    assert "'no' in every case would be right in 90 %" in judged["unknown"][1]
 
 
 def test_who_always_names_the_same_does_not_come_first_by_that_and_is_said_to():

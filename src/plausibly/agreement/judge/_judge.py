@@ -12,7 +12,7 @@ from plausibly.agreement.discrepancy._result import Discrepancy
 from plausibly.agreement.judge._by import by_group, columns_of
 from plausibly.agreement.judge._fit import RANKED, Answers, answers_of, dense_draws, fit
 from plausibly.agreement.judge._gold import against_gold
-from plausibly.agreement.judge._reasons import copied, other_scale, reasons_of, unknown_labels
+from plausibly.agreement.judge._reasons import copied, offset, other_scale, reasons_of, unknown_labels
 from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
 from plausibly.agreement.judge._tests import FEW
 from plausibly.agreement.judge.judgement import Judgement
@@ -273,6 +273,8 @@ def judge(
     for name, one in models.items():
         if told := other_scale(labels, one.values, name, compared.distance):
             reasons[name]["scale"] = told
+        elif distance != "nominal" and (told := offset(labels, one, name)):
+            reasons[name]["offset"] = told
         if told := copied(compared.labels, one, test, name):
             reasons[name]["copy"] = told
     equal, simplified = None, False

@@ -11,7 +11,7 @@ from plausibly.agreement.chance.annotators import find_copies
 from plausibly.agreement.judge._fit import RANKED, Answers, Fit
 from plausibly.agreement.judge._test_result import PASS, AlternativeAnnotatorTest
 from plausibly.agreement.pairs import distinct, further_labels
-from plausibly.base.names import some
+from plausibly.base.names import figures, some
 from plausibly.data.labels.container import Labels
 from plausibly.data.labels.predictions import Predictions
 from plausibly.data.scales import ends_of, on_other_scale
@@ -20,6 +20,7 @@ Truth = Float[np.ndarray, "case class"]
 
 #: What is mentioned: votes that are probably wrong, tied votes, recall lost.
 WRONG, TIED, RECALL = 0.03, 0.1, 0.15
+_OFF, _SURE = 1 / 3, 4.0  # standard deviations of labels, and standard errors, from which on ratings are called higher
 
 
 def shared_error(truth: Truth, answers: Answers, fit: Fit, model: str) -> str | None:
@@ -133,6 +134,22 @@ def other_scale(labels: Labels, said: np.ndarray, model: str, distance: str) -> 
     if distance == "nominal" and np.isin(said, labels.values).mean() > 0.5:
         return None
     return f"{model} and the annotators use different scales ({ends_of(said)}, and {ends_of(labels.values)})"
+
+
+def offset(labels: Labels, predicted: Predictions, model: str) -> str | None:
+    """Whether a model rates the same cases higher, or lower, than the annotators, by part of the spread of labels."""
+    if not labels.is_numeric or predicted.values.dtype.kind not in "iuf" or len(np.unique(labels.values)) <= 2:
+        return None
+    n = np.bincount(labels.case, minlength=len(labels.cases))
+    means = np.bincount(labels.case, labels.values.astype(float), len(n)) / np.maximum(n, 1)
+    apart = (predicted.values - means[predicted.case])[n[predicted.case] > 0]
+    more = float(apart.mean()) if len(apart) > 1 else 0.0
+    if abs(more) < max(_OFF * labels.values.std(), _SURE * apart.std() / np.sqrt(max(len(apart) - 1, 1))):
+        return None
+    return (
+        f"Offset: {model} rates the same cases {figures(abs(more))} {'higher' if more > 0 else 'lower'} than the "
+        "annotators. That makes it less close; without it, it may be as close as they are"
+    )
 
 
 def unknown_labels(labels: Labels, said: np.ndarray, model: str) -> str | None:

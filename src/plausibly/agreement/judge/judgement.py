@@ -48,7 +48,7 @@ class Judgement(Shown, kind="judge"):
         Reason why there is no model of annotators; None if there is one.
     reasons
         By model, reasons why the answers may differ, by name: ``"shared error"``, ``"base rates"``, ``"ties"``,
-        ``"copy"``, ``"unknown labels"``.
+        ``"copy"``, ``"unknown labels"``, ``"offset"`` of grades or numbers.
     margin, accuracy_margin
         Amounts by which a model may be worse than the annotators, in Δ and in accuracy.
     ci_prob, replicates, seed

@@ -180,7 +180,7 @@ def against_labels(
     write_curves(results, model, files)
     if readers is not None:
         files.write(READERS, readers.table)
-    judged = requirement_rows(results, required, model)
+    judged = requirement_rows(results, required, model, read)
     if required:
         files.write(REQUIREMENTS, judged)
     met = list(requirement_sentences(judged))

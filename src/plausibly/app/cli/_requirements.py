@@ -18,8 +18,10 @@ from plausibly.app.report.tables import checks_failed
 from plausibly.base.bootstrap import check_probability
 from plausibly.base.errors import ArgumentError
 from plausibly.base.names import some
+from plausibly.data.annotations import Annotations
 from plausibly.evaluation.cautions import constants
 from plausibly.evaluation.comparison import Relation, probability
+from plausibly.evaluation.truth import most_common
 from plausibly.metrics import LABEL_METRICS
 from plausibly.metrics.words import metric_name
 
@@ -118,26 +120,37 @@ def requirement_table(swept: Sweep, requirements: Sequence[Requirement], *, pane
         one = one._replace(metric=one.metric.removeprefix("top1_")) if of_panels else one
         for run in [leading] if of_panels else runs:
             where = {"model": run.model, "reliability": run.reliability}
-            tables.append(requirement_rows(panels if of_panels else run.results, [one], where, seen))
+            results = panels if of_panels else run.results
+            tables.append(requirement_rows(results, [one], where, swept.annotations, seen))
     return pd.concat(tables, ignore_index=True)
 
 
 def requirement_rows(
-    results: xr.Dataset, requirements: Sequence[Requirement], run: Mapping[str, Any], seen: Collection[str] = ()
+    results: xr.Dataset,
+    requirements: Sequence[Requirement],
+    run: Mapping[str, Any],
+    annotations: Annotations,
+    seen: Collection[str] = (),
 ) -> pd.DataFrame:
     """Tabulate how probably requirements are met by each classifier in the results of a run, on new cases.
 
-    What always names the same class meets none on what is named: what is common would be right, whoever looks.
+    What always names the same class meets none on what is named: what is common would be right, whoever looks. Nor does
+    anybody meet an accuracy that the most common class would have, as the answer to every case.
     """
     rows, same = [], constants(results)
+    common, often = most_common(annotations)
     for one in requirements:
+        for_free = one.metric.removeprefix("top1_") == "accuracy" and one.relation[0] == ">" and one.value <= often
         for name in [one.classifier] if one.classifier else map(str, results["classifier"].values):
             own, told = results.sel(classifier=[name]), name in seen and not one.metric.endswith("coverage")
             constant, share = same.get(name) if _of_choices(one.metric) else None, np.nan
-            if not told and constant is None and one.metric in own and own[one.metric].notnull().any():
+            if not told and constant is None and not for_free and one.metric in own and own[one.metric].notnull().any():
                 share = float(probability(own, one.metric, one.relation, one.value, noise="total")[0])
             reason = "it may have seen these labels" if told else results.attrs.get("withheld", _UNKNOWN).rstrip(".")
             reason = reason if constant is None else f"it names {constant!r} in every case, whatever the case is"
+            if for_free and constant is None and not told:
+                as_often = f"{common!r} in every case would be right in {100 * often:.0f} %"
+                reason = f"{as_often}: ask for more, or balanced_accuracy"
             row = {"requirement": one.text, "classifier": name, "metric": one.metric, "relation": one.relation}
             row |= {"value": one.value, "required": one.required, **run, "probability": share}
             row["against"] = own[one.metric].attrs.get("against", "") if one.metric in own else ""

@@ -240,7 +240,7 @@ def _of_labels(together: Together) -> Iterator[Proposal]:
     if kind == "categories" and not scored:
         yield _proposal(_LABELS, "reliability", *main.given)
     among = _models_among(main)
-    if (scored and not among) or main.role == "labels":
+    if main.role == "labels":
         return
     models = {name: one for name, one in {**together.classifiers, **among}.items() if _reads(one, labels)}
     compared = labels.cases[np.diff(labels.start) > 1]
@@ -253,7 +253,7 @@ def _of_labels(together: Together) -> Iterator[Proposal]:
     gold += ["--extra", "ignore"] if extra else []
     gold += ["--unpredicted", "leave-out"] if partly else []
     yield _proposal(_JUDGE, "judge", *words, *gold, "--out", "judgement")
-    if not extra and not partly and not (scored and together.classifiers):
+    if not extra and not partly:
         yield _proposal(_CLOSE, "discrepancy", *words)
 
 

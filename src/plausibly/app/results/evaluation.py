@@ -295,6 +295,8 @@ def notes_of(
     yield from accuracy_bounds(swept, order[0])
     known = [drawn, *truths(swept), run.results][drawn is None :]
     yield from filter(None, [always_the_same(known[0])])
+    if swept.panels is not None and (told := constant_in_words(swept.panels)):
+        yield told
     if len(order) > 1 and (told := at_other_cut_offs(known[0], *order[:2])):
         yield told
     yield from groups_of(run.results if drawn is None else drawn)  # which were asked for
@@ -305,8 +307,6 @@ def notes_of(
     yield from (told for told in raters if _GROUP in told)  # which was asked for, too
     yield from cautions(swept.annotations, run.results, swept.checks, drawn)
     yield from (told for told in raters if _GROUP not in told)
-    if swept.panels is not None and (told := constant_in_words(swept.panels)):
-        yield told
     for freed in [*freed_shape(swept, run).values()][: drawn is None]:
         yield from filter(None, [too_far(freed)])
         if "total_lower" in freed:

@@ -16,7 +16,7 @@ from plausibly.data.annotations import Annotations
 from plausibly.data.annotations.io.answers import parsed
 from plausibly.data.annotations.scores import MOST_GRADES
 from plausibly.data.labels.container import Labels, are_single
-from plausibly.distances import BY_TYPE, tree_of
+from plausibly.distances import BY_TYPE, set_of, tree_of
 
 #: By type of label, the distance that is taken, and what the labels are called.
 USUAL: Mapping[str, tuple[str, str]] = {
@@ -129,6 +129,8 @@ def _of_words(labels: Labels, some: Sequence[str]) -> str:
     if n_words > 1 and all(_is_tree(value) for value in some):
         return "trees"
     different = _n_different(labels)
+    if _are_joined({*map(str, labels.values.tolist())}):
+        return "sets"
     if different <= len(labels) / 2:
         return "categories"
     if n_words >= 5 or (n_words >= 2.5 and len(labels) >= _FEW):
@@ -139,6 +141,13 @@ def _of_words(labels: Labels, some: Sequence[str]) -> str:
             '"levenshtein" or "bleu" if they are texts)'
         )
     return "categories"
+
+
+def _are_joined(names: Set[str]) -> bool:
+    """Whether names are sets of a few others, joined by bars or semicolons: these are fewer, and some stand alone."""
+    joined = [name for name in names if "|" in name or ";" in name]
+    members = frozenset().union(*map(set_of, joined))
+    return len(joined) > 1 and len(members) < len(names) and bool(members & names)
 
 
 def _is_tree(value: str) -> bool:

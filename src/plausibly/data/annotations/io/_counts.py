@@ -108,6 +108,12 @@ def read_counts(source: "Source") -> Rows:
             words = f"{where} is the sum of the others in every row, and left out as a total"
             warnings.warn(words, PlausiblyWarning, stacklevel=4)
             matrix = replace(matrix, values=np.delete(matrix.values, total, axis=1), columns=columns)
+        elif source.layout is None and len(matrix.columns) == 1:
+            raise AnnotationError(
+                f"the only column beside the cases, {matrix.columns[0]!r}, may hold the labels of a single annotator, "
+                'with whom nobody can be compared, or counts: say layout="wide" or layout="counts" (--layout wide, '
+                "--layout counts)"
+            )
         elif source.layout is None and _may_be_labels(matrix):
             n_cases, n = matrix.values.shape
             votes = f"{matrix.values.sum():,.0f} labels, of classes called {some(matrix.columns, 9)}"

@@ -335,6 +335,9 @@ def _one_hot(
     truths = {} if {*names.tolist()} <= {*known} else _truths(known)
     other = {name: truths[name.casefold()] for name in names.tolist() if name.casefold() in truths}
     other = {name: one for name, one in other.items() if name.removesuffix(".0") not in known}
+    numbers = {float(name): name for name in known if is_number(name)}  # grades, of which 4.0 is 4
+    unknown = (name for name in names.tolist() if name not in known and name not in other and is_number(name))
+    other |= {name: numbers[float(name)] for name in unknown if float(name) in numbers}
     at = np.array([known.get(other.get(name, name), -1) for name in names.tolist()])[code]
     for row in np.flatnonzero(at < 0)[:1]:
         told = unknown_class(str(names[code[row]]), classes)
