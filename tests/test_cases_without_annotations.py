@@ -191,6 +191,7 @@ def test_their_draws_are_those_of_the_prior_given_each_draw_of_the_shared_parame
     assert within > 0.8
 
 
+@pytest.mark.slow
 def test_cases_in_any_order():
     _, annotations, scores = world(20, 12)
     every = annotations.with_cases(scores["A"].index)
@@ -274,6 +275,7 @@ def test_accuracy_is_over_all_cases_and_agreement_over_annotated_ones():
     pd.testing.assert_frame_equal(*checks)
 
 
+@pytest.mark.slow
 def test_which_cases_are_included_and_which_classifiers_known(tmp_path):
     _, annotations, scores = world()
     with pytest.raises(PredictionError, match=r"row for case 'p9'.* extra=.include."):

@@ -159,6 +159,7 @@ def test_defaults_and_the_table_of_models():
     assert partial.arguments["reliability"] == 1.0
 
 
+@pytest.mark.slow
 def test_a_run_that_has_not_converged_is_called_so_by_name():
     posterior = pb.aggregate(RANKED, "plackett-luce", reliability=10, warmup=5, draws=8, chains=2, progress=False)
     found = pb.diagnose(posterior)

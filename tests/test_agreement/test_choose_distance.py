@@ -42,6 +42,7 @@ def test_candidates_are_ranked_by_ks_or_skipped_where_they_do_not_apply():
         assert "circular" in choose_distance(labels, ["numbers", "circular"]).results
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", BY_TYPE)
 def test_agreement_falls_from_one_to_nothing(kind):
     slow = any(distance.slow for distance in BY_TYPE[kind].values())

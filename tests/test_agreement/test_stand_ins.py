@@ -110,6 +110,7 @@ def test_gold_labels_decide(by_gold):
     )
 
 
+@pytest.mark.slow
 def test_no_sentence_is_long(by_gold, crowd):
     for found in (crowd[2], by_gold[3], replace(by_gold[3], gold=None)):
         for name in found.models:

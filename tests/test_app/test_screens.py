@@ -128,6 +128,7 @@ def test_commands_on_labels(labels):
     assert "has the highest" in text
 
 
+@pytest.mark.slow
 def test_commands_on_posteriors(study):
     screen_of("aggregate", "annotations.json", "--model", "prirn@30", "--draws", 20, "--out", "p.nc")
     text = screen_of("compare", "p.nc", *study, "--replicates", 50, "--k", 1)

@@ -160,6 +160,7 @@ def forgotten(client):
     return not client.futures
 
 
+@pytest.mark.slow
 def test_few_parts_are_with_the_cluster_at_a_time(client, by_value):
     taken, done, ahead = [], [], []
     for index, square in map_on(client, power, (taken.append(number) or number for number in range(30)), 2):

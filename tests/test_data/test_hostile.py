@@ -115,6 +115,7 @@ def save_posterior(path):
     save(build_posterior(draws, KNOWN, slots, point=draws[0, 0], concentration=1.0), path)
 
 
+@pytest.mark.slow
 def test_blocks_sentences_and_what_is_long_have_limits(tmp_path):
     classes = [str(i) for i in range(40_000)]
     (tmp_path / "a.json").write_text("[[[" + ",".join(f"[{i}]" for i in range(40_000)) + "]]]")

@@ -53,6 +53,7 @@ def test_logits_are_evidence_as_their_probabilities_are():
     assert "outside" not in same.attrs  # the posterior knows these predictions
 
 
+@pytest.mark.slow
 def test_plans_and_thresholds_of_logits_are_those_of_their_probabilities():
     posterior = pb.aggregate(ANNOTATIONS, "dirichlet-categorical", draws=50, chains=2, progress=False)
     options = {"metric": "brier", "budget": 3, "progress": False}

@@ -51,6 +51,7 @@ def test_the_density_is_that_of_the_dirichlet_times_the_jacobian_and_concave(flo
         assert np.linalg.eigvalsh(curvature).max() < 0
 
 
+@pytest.mark.slow
 def test_samples_have_the_moments_of_the_dirichlet_and_follow_log_prob():
     n = 40_000
     sample = jax.jit(lambda alpha, key: log_simplex(LogRatioDirichlet(alpha).sample(key, (n,))))

@@ -198,6 +198,7 @@ def test_what_is_settled_needs_no_advice():
     assert "tell more of these cases" not in advice(noise_of(0.05, 0.02, 0.04, 0.99, 0.9))
 
 
+@pytest.mark.slow
 def test_equal_choices_are_called_so_and_labels_are_not_advised():
     of = worlds.labels_of_three()
     own = of.predictions["A"]

@@ -90,6 +90,7 @@ def test_without_remainders_results_are_those_of_the_dense_metrics(full, scores,
         np.testing.assert_allclose(results[f"annotation_certainty_{size}"], expected, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_ranges_leave_no_trace(few, scores, monkeypatch):
     whole = evaluate(few, scores, **IN_RANGES)
     monkeypatch.setattr(ranges, "PAIRS", N_DRAWS * 4)
@@ -116,6 +117,7 @@ def test_with_remainders_results_agree_with_dense_draws(ragged, scores, of_ragge
         assert np.abs(results[f"annotation_certainty_{size}"] - expected).max() < 0.056
 
 
+@pytest.mark.slow
 def test_the_point_estimate_gives_the_standard_metric_and_draws_of_it_alone_no_spread(few, scores):
     options = {"k": 2, "risks": RISKS}
     results = evaluate(few, scores, **options)

@@ -150,6 +150,7 @@ def test_classifiers_and_predictions_that_the_posterior_does_not_know():
     assert not table.loc[("B", "evidence"), "passed"]
 
 
+@pytest.mark.slow
 def test_fresh_annotations_find_who_has_seen_the_old_ones():
     plausibility, counts, scores = world(copied=1.0)
     honest = world()[2]

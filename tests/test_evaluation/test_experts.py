@@ -223,6 +223,7 @@ def test_shares_of_experts_average_to_those_of_these():
     assert mean == pytest.approx(expit(odds), abs=0.012)
 
 
+@pytest.mark.slow
 def test_results_are_of_a_panel_in_every_draw(judged):
     metrics = ["accuracy", "auroc"]
     found = evaluated(judged, metrics=metrics, by={"half": np.repeat(["first", "second"], 60)})
@@ -268,6 +269,7 @@ def test_the_model_is_checked_by_the_labels(judged):
         assert 0.005 < error < 0.05
 
 
+@pytest.mark.slow
 def test_a_model_that_labels_contradict_is_told(judged):
     annotations, scores, _ = judged
     sure = pb.aggregate(annotations, "dirichlet-categorical", concentration=0.01, draws=200, **OPTIONS)

@@ -354,6 +354,7 @@ def test_undefined_and_infinite_values_are_counted():
     assert said == f"positive likelihood ratio of A is infinite in {100 * infinite:.2g} % of draws."
 
 
+@pytest.mark.slow
 def test_noise_that_is_shared_by_cases_is_added_to_a_nonlinear_metric():
     """Draws that flip all cases together, and draws that flip each by itself, have other total noise."""
     random, n, m = np.random.default_rng(0), 400, 300
@@ -452,6 +453,7 @@ def test_cases_with_too_few_annotations_do_not_count_and_annotations_are_no_post
     )
 
 
+@pytest.mark.slow
 def test_curves_have_their_axes_and_tables():
     posterior, annotations, predictions, draws, _ = world(3)
     options = BY | {"progress": False}

@@ -145,6 +145,7 @@ def test_replicates_have_the_weights_of_evaluate(clusters):
     assert twice.sizes["replicate"] == 40
 
 
+@pytest.mark.slow
 def test_evaluate_weighs_cases_and_breaks_ties_alike(annotations):
     posterior = pb.aggregate(annotations, "irn", progress=False)
     options = {"k": 1, "metrics": ["top1_accuracy"], "replicates": 0, "progress": False}

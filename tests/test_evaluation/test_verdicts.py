@@ -65,6 +65,7 @@ def test_an_order_that_holds_at_a_cut_off_only_is_said_with_it(folder):
     assert "--threshold-from" not in at_other_cut_offs(one, "B", "A")
 
 
+@pytest.mark.slow
 def test_the_screen_and_the_page_of_labels_say_both(folder, tmp_path):
     shown = succeed("evaluate", *given(folder), "--truth", "annotator", "--replicates", 50, "--out", tmp_path).output
     page = (tmp_path / "report.html").read_text()

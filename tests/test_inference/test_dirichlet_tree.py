@@ -89,6 +89,7 @@ def test_ties_are_not_nested():
     assert nested_cases(annotations).tolist() == [False, False, True]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["power", pytest.param("temper", marks=pytest.mark.slow)])
 def test_auto_takes_the_exact_posterior_where_it_is_known(mode):
     """At reliability 1 the two modes are the same, and elsewhere only "power" has the closed form."""

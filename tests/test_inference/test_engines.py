@@ -80,6 +80,7 @@ def test_ties_agree_with_integration_and_likelihoods_with_their_formula():
 EXACT = {"draws": 50, "chains": 2, "progress": False}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["plackett-luce", "dirichlet-categorical"])
 def test_other_cases_do_not_change_a_case(model):
     """NUTS within one shape and chunk size to the bit; arrays of another length may be rounded otherwise."""

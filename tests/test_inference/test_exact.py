@@ -80,6 +80,7 @@ def test_parts_make_no_difference(draws, monkeypatch):
     np.testing.assert_allclose(dirichlet(SHAPE, SLOTS, KEYS, chains=4, draws=2500), draws, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_gamma_variables_are_those_of_jax_whatever_its_settings():
     words = np.asarray(jax.random.key_data(case_keys(0, map(str, range(40)))))
     shape = np.repeat(np.float32([1e-9, 0.01, 0.7, 0.99, 1, 1.5, 2, 5, 30, 1000.3]), 4)

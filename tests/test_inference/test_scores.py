@@ -115,6 +115,7 @@ def test_what_leaves_the_prior_open_gives_one_all_the_same(what):
     assert (found.posterior(*ScoreSums.of(scores)).probability_below(threshold) > 0.9).all()
 
 
+@pytest.mark.slow
 def test_draws_are_those_of_the_posterior_and_of_the_case_alone():
     found = TRUE.posterior(np.array([3, 1]), np.array([1.0, 4.0]), np.array([2.0, 0.0]))
     plausibility, by_case = draw_scores(found, 1.5, case_keys(0, ["p", "q"]), chains=4, draws=1000)

@@ -89,6 +89,7 @@ def test_usual_metrics_of_ordered_classes(truth):
     assert list(dict.fromkeys(pb.evaluation.summary(scores)["metric"])) == [accuracy, *ORDERED]
 
 
+@pytest.mark.slow
 def test_a_sweep_takes_scores_as_grades(monkeypatch):
     monkeypatch.setattr("plausibly.aggregation.sweeps._plan.Plan._freed", lambda *_: None)
     swept = pb.sweep(

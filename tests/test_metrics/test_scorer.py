@@ -29,6 +29,7 @@ def data():
     return posterior, X, vote
 
 
+@pytest.mark.slow
 def test_cross_validation_ranks_models_as_evaluate_does_and_greater_is_better(data):
     posterior, X, vote = data
     folds = KFold(2, shuffle=True, random_state=0)

@@ -108,6 +108,7 @@ def test_a_group_of_whom_no_two_have_the_same_case_is_warned_of(together):
     assert len(told) == (not together)
 
 
+@pytest.mark.slow
 def test_shards_leave_the_draws_of_groups(tmp_path):
     annotations, _ = jury(n=9)
     given = SHARDED | {"annotator_groups": GROUPS}

@@ -143,6 +143,7 @@ def test_a_new_file_is_compared_checked_and_swept_under_labels_of_its_own(model)
     assert set(changed.table["value"]) == {"", "0.05", "5"}
 
 
+@pytest.mark.slow
 def test_a_new_file_is_a_model_on_the_command_line(path, tmp_path):
     pb.write_annotations(RANKED, tmp_path / "a.json")
     out = tmp_path / "p.nc"

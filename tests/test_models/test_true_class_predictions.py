@@ -74,6 +74,7 @@ def literal_shares(vector, labels):
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_programs_and_the_sampler_give_labels_their_probability(name):
     sampler = MODELS[name].family

@@ -69,6 +69,7 @@ CASES = {
 
 
 # Six cases by two concentrations at a rate of 1e-5: one false alarm in 8,000 seeds.
+@pytest.mark.slow
 @pytest.mark.parametrize("concentration", [0.01, 1.0])
 @pytest.mark.parametrize("name", CASES)
 def test_lists_have_the_law_of_a_literal_split(name, concentration):

@@ -137,6 +137,7 @@ def test_a_layout_that_was_cut_off_is_laid_out_again(annotations, whole, tmp_pat
     assert_equal(pb.load(out), pb.load(whole))
 
 
+@pytest.mark.slow
 def test_another_posterior_is_refused_or_replaced(monkeypatch, float64, annotations, whole, tmp_path):
     out = tmp_path / "p.zarr"
     shutil.copytree(whole, out)
@@ -245,6 +246,7 @@ def flip(path: Path, at: int) -> None:
     path.write_bytes(data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
     [
@@ -332,6 +334,7 @@ def test_links_and_folders(annotations, whole, tmp_path):
         pb.aggregate(annotations, out=tmp_path / "file.zarr", **SETTINGS)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # h5netcdf closes what it never opened
 def test_bits_that_flip_in_a_file_are_noticed(annotations, tmp_path):
     pb.aggregate(annotations.select(np.arange(4)), out=tmp_path / "p.nc", **SETTINGS)

@@ -111,6 +111,7 @@ def random_parameters(layout, seed=1):
     return Parameters(random.normal(size=systems), *spreads, 0.2, *of_raters, bias, longer, *lapses, centre)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_likelihood_is_an_integral_over_what_cells_have_of_their_own(kind):
     frame = outcomes(kind, cases=12)
@@ -161,6 +162,7 @@ def test_likelihood_is_an_integral_over_what_cells_have_of_their_own(kind):
     assert total == pytest.approx(expected, rel=2e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_biases_and_people_have_the_prior_that_is_stated(kind):
     """Biases are normal about those of own outputs, and the people here are a sample of all people."""

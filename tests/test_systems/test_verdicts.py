@@ -47,6 +47,7 @@ def test_a_system_that_may_not_be_the_best_is_not_called_so(tmp_path):
     assert sure.headline.startswith("E has the highest mean rating")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("systems", [pytest.param("AB", marks=pytest.mark.slow), "ABC"])
 def test_of_equal_systems_one_is_called_best_in_5_percent(systems):
     n, random, named, probable = 40, np.random.default_rng(len(systems)), 0, 0
@@ -145,6 +146,7 @@ def test_people_on_different_scales_are_told():
 PEOPLE = ("ann", "bob", "cid", "dan")
 
 
+@pytest.mark.slow
 def test_a_judge_like_one_of_the_people_is_not_called_biased():
     """In 40 worlds where each of four people and the judge have tastes of their own for systems, 5 % at most are."""
     called = 0

@@ -112,6 +112,7 @@ def left_out(program):
     return np.array(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", [guessing, dispersed])
 def test_labels_are_left_out_as_on_a_grid(program):
     models = {"mine": {"model": model_of(program)}, "dirichlet-categorical": (1,)}
@@ -131,6 +132,7 @@ def test_refits_agree_with_integrals():
     assert (np.abs(mine["elpd"] - left_out(dispersed)) <= 5 * mine["error"] + 2e-3).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", [pytest.param(guessing, marks=pytest.mark.slow), dispersed])
 def test_replicates_are_drawn_by_what_the_program_observes(program):
     posterior = posterior_of(program)

@@ -138,6 +138,7 @@ def test_rankings_say_where_they_change(swept, metric):
         assert row.probability == found.get(row.ranking, 0)
 
 
+@pytest.mark.slow
 def test_metrics_ties_and_weights_reach_the_evaluation(annotations):
     options = {"metrics": {"own": lambda a, b: a @ b}, "weights": np.arange(8.0), "sizes": 2}
     swept = pb.sweep(annotations, SCORES, {"irn": None}, k=1, break_ties="random", seed=5, progress=False, **options)

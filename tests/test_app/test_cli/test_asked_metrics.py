@@ -190,6 +190,7 @@ def test_errors_of_own_metrics_name_the_file(files, tmp_path, text, said):
     assert said in found
 
 
+@pytest.mark.slow
 def test_draws_have_a_threshold(files, tmp_path):
     run(files, tmp_path, "--metrics", "sensitivity", "--threshold", "0.3", "--positive", "benign")
     table = pd.read_csv(tmp_path / "metrics.csv").set_index("metric")

@@ -158,6 +158,7 @@ def test_an_audit_stands_in_the_report_and_serious_findings_on_the_screen(data, 
     assert "Wart = wart" in (tmp_path / "similar" / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_quiet_prints_one_line_and_names_are_printed_as_they_are(data, given, tmp_path, no_report):
     words = [*given, "--model", "irn", "--out", tmp_path, "--quiet"]
     result = plausibly("evaluate", data / "annotations.json", *words)

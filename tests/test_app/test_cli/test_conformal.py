@@ -38,6 +38,7 @@ def run(files, *words, command=succeed):
     return command("conformal", files / "annotations.json", *predictions, *words)
 
 
+@pytest.mark.slow
 def test_conformal_writes_what_the_library_computes(files, tmp_path):
     words = ["--alpha", "0.1,0.25", "--score", "lac", "--new", f"A={files / 'new.csv'}", "--splits", 3]
     words += ["--model", "prirn@30", "--draws", 20, "--seed", 2]

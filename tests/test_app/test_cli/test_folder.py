@@ -59,6 +59,7 @@ def test_files_of_others_are_set_aside(ratings):
     assert len([*out.glob("cases*.csv")]) == 3
 
 
+@pytest.mark.slow
 def test_files_of_an_earlier_run_are_not_taken_for_those_of_this_one(tmp_path):
     """Curves against gold labels stayed beside metrics against annotators."""
     rows = [f"c{n},{who},{'ab'[(n + k) % 3 % 2]}" for n in range(12) for k, who in enumerate("xyz")]

@@ -44,6 +44,7 @@ def right(said):
     return [TRUTH[case] for case in known], [said[case] for case in known]
 
 
+@pytest.mark.slow
 def test_classifiers_are_evaluated_against_gold_labels(files):
     words = ["evaluate", files / "labels.csv", "--gold", files / "gold.csv", "--out", files / "out"]
     result = succeed(*words, "--predictions", f"A={files / 'A.csv'}", "--by", "site", "--clusters", "site")
@@ -75,6 +76,7 @@ def test_classifiers_are_evaluated_against_gold_labels(files):
     assert "choose from 'site'" in " ".join(refused.output.split())
 
 
+@pytest.mark.slow
 def test_gold_labels_of_the_suspicious_are_weighted_and_said_first(tmp_path):
     """Sensitivity among verified cases is too high and specificity too low; both are beside what they are of all."""
     ill, votes, score, verified = study("readers", 1)

@@ -28,6 +28,7 @@ def scores():
     return pd.DataFrame(np.eye(3)[TRUTH], columns=CLASSES, index=CASES.astype(int)).sort_index()
 
 
+@pytest.mark.slow
 def test_classifiers_costs_and_risks_go_by_name(annotations, scores):
     posterior = pb.aggregate(annotations, "dirichlet-categorical", draws=50, progress=False)
     site = pd.Series(TRUTH, CASES.astype(int)).sort_index()

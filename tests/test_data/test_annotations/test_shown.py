@@ -106,6 +106,7 @@ def test_public_votes_between_language_models(case, tmp_path):
     assert "3,471 are ties" in said
 
 
+@pytest.mark.slow
 def test_on_the_command_line(tmp_path, no_report):
     lists(1, 300, 2, compared=True).to_csv(tmp_path / "pairs.csv", index=False)
     for command in (["evaluate", "--out", tmp_path / "out", "--model", "prirn@3"], ["audit"]):

@@ -36,6 +36,7 @@ def found(design, seed=0, n=600):
     return selected(gold, labels, {"A": np.c_[1 - score, score]}), ill, score, verified
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", ["readers", "scores"])
 def test_cases_that_are_verified_for_a_reason_are_weighted_to_all(design):
     off, raw = [], []

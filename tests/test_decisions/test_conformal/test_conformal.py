@@ -204,6 +204,7 @@ def test_too_few_cases_one_class_and_equal_scores():
     assert tied.predict(np.full((3, 2), 0.5)).values.all()
 
 
+@pytest.mark.slow
 def test_a_prior_that_is_learned_from_the_cases_makes_the_guarantee_approximate():
     posterior, predictions = worlds.informed().posterior, worlds.informed().predictions
     assert posterior.attrs["prior_from"] == "cases"
