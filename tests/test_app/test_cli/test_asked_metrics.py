@@ -397,11 +397,13 @@ def test_who_always_names_the_same_does_not_come_first_by_that_and_is_said_to():
     annotations = pb.Annotations.from_labels([["no"] * 3] * 30 + [["yes"] * 3] * 30, classes=["no", "yes"])
     right = np.r_[np.full(30, 0.2), np.full(30, 0.8)]
     given = {"C": np.full(60, 0.9), "mostly": np.where(np.arange(60) % 5 == 0, 1 - right, right)}
-    results = pb.evaluate(
-        annotations, {name: np.c_[1 - p, p] for name, p in given.items()}, truth="annotator", positive="yes",
-        metrics=["sensitivity", "specificity"],
-    )  # fmt: skip
+    results_of = {"truth": "annotator", "positive": "yes", "metrics": ["sensitivity", "specificity"]}
+    results = pb.evaluate(annotations, {name: np.c_[1 - p, p] for name, p in given.items()}, **results_of)
     screen = evaluation.of_labels(results, None, annotations, [])
     assert [row[0] for row in screen.table.rows] == ["mostly", "C"]
+    worse = {"C": given["C"], "coin": np.where(np.arange(60) % 5 == 0, right, 1 - right)}
+    found = pb.evaluate(annotations, {name: np.c_[1 - p, p] for name, p in worse.items()}, **results_of)
+    screen_of_worse = evaluation.of_labels(found, None, annotations, [])
+    assert [row[0] for row in screen_of_worse.table.rows] == ["coin", "C"]
     assert "which one is better depends on what either error costs" in screen.headline
     assert screen.notes[0] == "C names 'yes' in every case, and so tells nothing of a case."

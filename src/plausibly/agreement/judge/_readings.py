@@ -275,8 +275,10 @@ def knowing(accuracy: Any, shared: float) -> Any:
 
 
 def if_misled(row: Row, name: str, shared: float) -> str:
-    """What it would do to each answer if a share of the cases misled the annotators together."""
+    """What it would do to each answer if a share of the cases misled the annotators together; empty if nothing."""
     own, others = (row["accuracy"] + row["accuracy_independent"]) / 2, misled(row["annotators_accuracy"], shared)
+    if own <= 0.5:  # whom such an error would not make worse
+        return ""
     return (
         f"Errors that all annotators share leave no trace in their labels. With such an error in {100 * shared:g} % of "
         f"the cases, the annotators would be right in about {others:.2f} of all. {name}, here right in {own:.2f}, "

@@ -228,7 +228,7 @@ class Judgement(Shown, kind="judge"):
             return notes
         tied = [note for note in notes if note.startswith(f"{model} and the annotator")]
         misled = readings.if_misled(self.table.loc[model], model, self.shared_errors)
-        return [*(note for note in notes if note not in tied), misled, *tied]
+        return [*(note for note in notes if note not in tied), *filter(None, [misled]), *tied]
 
     @cached_property
     def _untold_agreement(self) -> list[str]:

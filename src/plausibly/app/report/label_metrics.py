@@ -17,6 +17,7 @@ from plausibly.app.report.page import Part
 from plausibly.app.report.tables import TOTAL, headline, intervals, lead, value_and_interval
 from plausibly.base.bootstrap import interval, width_in_words, width_of
 from plausibly.evaluation import by_group, largest_confusions, summary
+from plausibly.evaluation.cautions import constants
 from plausibly.evaluation.comparison import probability_better
 from plausibly.evaluation.metrics import ANSWERS
 from plausibly.evaluation.summaries import OF_LISTS, SUFFIX, few_cases, few_in_words, goodness
@@ -102,13 +103,16 @@ def first_metrics(results: xr.Dataset) -> list[str]:
 
 
 def best_first(results: xr.Dataset) -> list[str]:
-    """Order the classifiers, the best first, by their first metric and the one at whose expense it is raised."""
+    """Order the classifiers, the best first, by their first metric and the one at whose expense it is raised.
+
+    Those that always name the same class, which tell nothing of a case, come last.
+    """
     names, metrics = [str(name) for name in results["classifier"].values], first_metrics(results)
     both = [name for name in (*metrics[:1], HALVES.get(*metrics[:1], "")) if name in metrics] if metrics else []
     if both:
         values = sum(goodness(results[metric].mean("draw").values, results[metric].attrs) for metric in both)
         names = [names[at] for at in np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")]
-    return names
+    return sorted(names, key=lambda name: name in constants(results))
 
 
 def better(results: xr.Dataset, metric: str, first: str, second: str) -> str:

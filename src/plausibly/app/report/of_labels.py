@@ -120,7 +120,8 @@ def numbers_in_words(results: xr.Dataset, best: Sequence[str]) -> str:
     table, ends = summary(results), ["mean", "total_lower", "total_upper"]
     for name in best[:MOST_CLASSIFIERS] if metrics else ():
         rows = table[table["classifier"] == name].set_index("metric")
-        of_each = [f"{metric_name(one)} {value_and_interval(*rows.loc[one][ends], digits=2)}" for one in metrics]
+        known = [one for one in metrics if not np.isnan(rows.loc[one, "mean"])]
+        of_each = [f"{metric_name(one)} {value_and_interval(*rows.loc[one][ends], digits=2)}" for one in known]
         told.append(f"{name} has {listed(of_each)}")
     return "; ".join(told)
 
