@@ -111,6 +111,16 @@ def test_judge_writes_what_the_library_gives(data, tmp_path):
     assert page.count("<script") == 1
 
 
+def test_predictions_may_call_their_columns_as_the_annotators_do(tmp_path):
+    rows = [f"{case},{who},{'xyz'[case % 3]}" for case in range(9) for who in "abc"]
+    (tmp_path / "said.csv").write_text("\n".join(["photo,annotator,finding", *rows]))
+    (tmp_path / "m.csv").write_text("\n".join(["photo,finding", *(f"{case},x" for case in range(9))]))
+    words = ["discrepancy", tmp_path / "said.csv", "--predictions", f"m={tmp_path / 'm.csv'}"]
+    assert "m" in succeed(*words, "--case", "photo", "--label", "finding", "--replicates", 20).output
+    (tmp_path / "usual.csv").write_text("\n".join(["case,annotator,label", *rows]))
+    assert "m.csv" in refuse("discrepancy", tmp_path / "usual.csv", *words[2:]).output  # names end with a command
+
+
 def test_answers_that_look_at_no_case_meet_no_requirement(data, tmp_path):
     """Always 3 on random ratings was "non-inferior: yes", and both answers of the judgement were yes, with status 0."""
     random = np.random.default_rng(0)

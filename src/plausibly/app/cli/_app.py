@@ -5,6 +5,7 @@ import atexit
 import gc
 import textwrap
 from collections.abc import Callable
+from contextvars import copy_context
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -105,6 +106,9 @@ class _Group(_Loaded):
     """The same, which answer bad input with one sentence instead of a traceback."""
 
     def invoke(self, ctx):
+        return copy_context().run(self._invoke, ctx)  # what a command sets ends with it
+
+    def _invoke(self, ctx):
         try:
             with notes(), of_one_run():
                 return super().invoke(ctx)
