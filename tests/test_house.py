@@ -22,7 +22,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "agreement": 8711,  # reader studies; models that rate higher; a sentence for each note; 0 and 1
         "app": 13816,  # requirements that constants would meet; pages of every result; the end of commands
         "base": 2299,  # lanes of rejection, from posterior; results in notebooks; products in one thread
-        "data": 15622,  # grades, sets in a cell, a single column; what to give where a file is not read
+        "data": 15660,  # grades, sets in a cell, rows of spans; what to give where a file is not read
         "decisions": 3896,  # what is said of sets without the prior
         "distances": 1860,  # distances of sets
         "distributions": 1240,
@@ -34,7 +34,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "plausibly": 120,
         "posterior": 3768,  # arrays that are computed when they are read, from aggregation; files of closed forms
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 40268,  # grades; public layouts; terminal, notebook and page say the same; loaded programs that solve
+        "tests": 40280,  # grades; public layouts; terminal, notebook and page say the same; loaded programs that solve
         "validation": 6981,  # panels of other experts: public readers and simulated ones; scales of their priors
     },
     "shape": {

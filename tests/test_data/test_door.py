@@ -195,6 +195,18 @@ def test_what_is_not_used_is_named(tmp_path):
     assert understood(counts) == "4 labels, of 2 classes (x, y), by annotators without names, of 2 cases"
 
 
+def test_rows_of_spans_are_an_answer_for_each_case_and_annotator(tmp_path):
+    rows = ["d,ann,0,4,drug", "d,ann,9,12,dose", "d,bob,0,5,drug", "e,ann,,,", "e,bob,3,8,drug"]
+    (tmp_path / "a.csv").write_text("\n".join(["case,annotator,start,end,label", *rows]))
+    read = pb.read(tmp_path / "a.csv")
+    said = [[(0, 4, "drug"), (9, 12, "dose")], [(0, 5, "drug")], [], [(3, 8, "drug")]]
+    assert read.values.tolist() == said
+    assert understood(read, open_any(tmp_path / "a.csv", {})) == "4 lists of spans, by 2 annotators of 2 cases"
+    (tmp_path / "a.csv").write_text("case,annotator,start,end,label\nd,ann,7,4,x\nd,ann,9,12,y\n")
+    with pytest.raises(PlausiblyError, match="second answer"):
+        pb.read(tmp_path / "a.csv")
+
+
 def test_rows_of_a_ranking_are_no_second_answers():
     ranks = {"case": ["p", "p", "p"], "annotator": ["a", "a", "b"], "class": ["x", "y", "y"], "rank": [1, 2, 1]}
     assert pb.read(ranks) == pb.read_annotations(ranks)

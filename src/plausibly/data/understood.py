@@ -33,7 +33,8 @@ def understood(read: Annotations | Scores | Labels, source: Source | None = None
         what = _of_numbers(read.score) if isinstance(read, Scores) else _of_classes(read)
         people = "" if read.anonymous else f", by {many(len(read.annotators), 'annotator')}"
         n_cases = read.n_cases
-    left = _left_out(source, used)
+    spans = ("start", "end") if isinstance(read, Labels) and type_of(read) == "spans" else ()
+    left = _left_out(source, (*used, *spans))
     return f"{what}{people or ', by annotators without names,'} of {many(n_cases, 'case')}{left}"
 
 

@@ -11,7 +11,14 @@ import numpy as np
 import pyarrow as pa
 
 from plausibly.base.errors import AnnotationError
-from plausibly.data.annotations.io.columns import in_codes, is_number_type, missing, name_column, to_floats
+from plausibly.data.annotations.io.columns import (
+    in_codes,
+    is_number_type,
+    list_of,
+    missing,
+    name_column,
+    to_floats,
+)
 from plausibly.data.annotations.io.columns import is_nothing as is_missing
 from plausibly.data.annotations.io.files import OF_TEXT, TABLES, ending, suffix_of
 from plausibly.data.annotations.io.files import naming_file as naming_file
@@ -21,6 +28,8 @@ from plausibly.data.annotations.io.source import ARCHIVE, JSON, Column, Source, 
 from plausibly.data.annotations.io.spellings import COLUMNS, NAMES, find, spelling_of
 
 SUFFIXES = (*TABLES, *JSON, ARCHIVE)
+_SPAN = ("start", "end")  # columns of a table with a row for each span
+_WHOLE = re.compile(r"\s*\d{1,9}(\.0+)?\s*")
 _LEADING_ZERO = re.compile(r"\s*[+-]?0\d")
 
 
@@ -54,16 +63,44 @@ def labels_in(
         *optional,
         "score",
         ANONYMOUS,
+        *_SPAN,
     }
     found = source.columns({*wanted, *sum((COLUMNS[name] for name in (*NAMES, "label")), ())})
     found = {name: column for name, column in found.items() if name in source.names}
     if find("label", found) is None and "score" in found:
         found = {"label": found["score"], **found}
+    asked = [name for name in (*columns, *optional) if name in found]
+    if source.repeats is None and not asked and (spans := _spans(found)) is not None:
+        found |= spans
     numbered = without_names(found) and ANONYMOUS in found
     if numbered:
         found = {"annotator": found[ANONYMOUS], **found}
     in_text = source.table is None and source.path is not None and ending(source.path) in OF_TEXT
     return _table(found, (*NAMES, "label"), columns, optional, numbered, in_text, in_lists)
+
+
+def _spans(found: Mapping[str, Column]) -> dict[str, Column] | None:
+    """Join rows that are a span each, by their columns, to a list of spans for each case and annotator.
+
+    A row without a beginning says that there is none. None if rows are no spans, or each is an answer of its own.
+    """
+    roles = {role: find(role, found) for role in (*NAMES, "label")}
+    if not {*_SPAN} <= {*found} or None in roles.values():
+        return None
+    case, annotator, label = (list_of(found[str(name)]) for name in roles.values())
+    answers: dict[tuple[Any, Any], list] = {}
+    ends = (list_of(found[name]) for name in _SPAN)
+    for who, whom, what, *cells in zip(case, annotator, label, *ends, strict=True):
+        said = answers.setdefault((who, whom), [])
+        if not all(is_missing(one) or not str(one).strip() for one in cells):
+            first, last = (int(float(one)) if _WHOLE.fullmatch(str(one)) else -1 for one in cells)
+            if not 0 <= first <= last:
+                return None
+            said.append((first, last, str(what)))
+    if len(answers) == len(case):
+        return None
+    names = [list(of) for of in zip(*answers, strict=True)]
+    return {str(roles[name]): of for name, of in zip((*NAMES, "label"), [*names, [*answers.values()]], strict=True)}
 
 
 def _table(
