@@ -76,7 +76,15 @@ def test_the_screen_and_the_page_of_labels_say_both(folder, tmp_path):
 
 @pytest.mark.slow
 def test_the_first_screen_and_compare_say_both_and_requirements_are_against_what_is_first(folder, tmp_path):
-    words = [*given(folder), "--require", "A:accuracy>=0.3", "--require", "A:top1_accuracy>=0.3", "--replicates", 50]
+    words = [
+        *given(folder),
+        "--require",
+        "A:accuracy>=0.65@0.5",
+        "--require",
+        "A:top1_accuracy>=0.65@0.5",
+        "--replicates",
+        50,
+    ]
     shown = " ".join(succeed("evaluate", *words, "--quick", "--out", tmp_path).output.split())
     assert CUT in shown
     assert "which is better is open (better with probability" in shown

@@ -317,7 +317,7 @@ def panel_decisions(
     experts named it, who are alike; of the two grades in the middle of an even number, likewise.
     """
     logs = jnp.log(jnp.maximum(split_among_all(block, n_classes), _LEAST))
-    alike = jax.nn.softmax(logs, axis=0).cumsum(axis=0) if panels is None else None
+    alike = jax.nn.softmax(logs, axis=0).cumsum(axis=0)
     counted, found = jnp.zeros_like(logs), []
     votes = 1 + np.random.default_rng(0).random(sizes[-1]) / (2 * sizes[-1])  # sums of as many differ
 

@@ -115,7 +115,7 @@ class Totals:
                 inside = slice(None) if member.all() else np.flatnonzero(member)
                 self.sampling[at] += rows[..., inside] @ drawn[inside]
                 self.sampling_weight[at] += weight[inside].astype(np.float32) @ drawn[inside]
-            if len(numbers):
+            if not isinstance(numbers, tuple):
                 self.sampling_numbers[:] += numbers.astype(np.float32) @ drawn
 
 
