@@ -20,7 +20,7 @@ from plausibly.data.rounds import LEVEL, dependence
 from plausibly.evaluation._unseen_case import UnseenCase, columns
 from plausibly.evaluation.experts import Readers, of_others, reader_noise
 from plausibly.evaluation.measure import Totals, predicted_lists
-from plausibly.evaluation.truth import check_labels, first_choice_shares, of_panels, shares_of_panels
+from plausibly.evaluation.truth import check_labels, first_choice_shares, most_common, of_panels, shares_of_panels
 from plausibly.metrics.inputs import check_break_ties
 from plausibly.posterior.ranges import CASES
 
@@ -164,13 +164,9 @@ def panels(
 
 def _constant(annotations: Annotations) -> dict[str, str | float]:
     """The class that agrees most with an expert if it is named in every case with several, and how often it does."""
-    shares, level = first_choice_shares(annotations.fair or annotations)
-    case, of_class = np.divmod(shares.key, annotations.n_classes)
-    several = ~np.isnan(level)
-    if annotations.fair is None or not several.any():
+    if annotations.fair is None or not (annotations.fair.per_case > 1).any():
         return {}
-    total = np.bincount(of_class, shares.value * several[case], annotations.n_classes) / several.sum()
-    return {"constant": str(annotations.classes[total.argmax()]), "constant_agreement": float(total.max())}
+    return dict(zip(("constant", "constant_agreement"), most_common(annotations, several=True), strict=True))
 
 
 def first_choices(

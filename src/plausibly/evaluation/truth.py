@@ -77,10 +77,15 @@ def first_choice_shares(annotations: Annotations) -> tuple[ByClass, Float[np.nda
     )
 
 
-def most_common(annotations: Annotations) -> tuple[str, float]:
-    """The class that would be right most often as the answer to every case, against one expert, and how often."""
-    shares, _ = first_choice_shares(annotations.fair or annotations)
-    total = np.bincount(shares.key % annotations.n_classes, shares.value, annotations.n_classes)
+def most_common(annotations: Annotations, *, several: bool = False) -> tuple[str, float]:
+    """The class that would be right most often as the answer to every case, against one expert, and how often.
+
+    Cases that count have annotations; with `several`, more than one.
+    """
+    annotations = annotations.fair or annotations
+    shares, _ = first_choice_shares(annotations)
+    case, of_class = np.divmod(shares.key, annotations.n_classes)
+    total = np.bincount(of_class, shares.value * (annotations.per_case[case] > several), annotations.n_classes)
     return str(annotations.classes[total.argmax()]), float(total.max() / total.sum())
 
 

@@ -19,7 +19,7 @@ from plausibly.agreement.judge._test_result import AlternativeAnnotatorTest
 from plausibly.base.bootstrap import interval
 from plausibly.base.errors import ArgumentError
 from plausibly.base.shown import Shown
-from plausibly.data.labels.types import NUMERIC, may_be_names
+from plausibly.data.labels.types import may_be_names
 
 _NOT_CONVERGED = (
     "chains of the model of annotators did not converge, so its numbers are not shown. Give gold labels of some cases "
@@ -218,7 +218,7 @@ class Judgement(Shown, kind="judge"):
 
     def _doubts(self, model: str) -> list[str]:
         compared = self.test.comparison
-        numbers = may_be_names(compared.labels) if compared.distance in NUMERIC else None
+        numbers = may_be_names(compared.labels, compared.distance)
         return [*[_SIMPLIFIED] * self.simplified, *filter(None, [numbers, self._contradicted(model)])]
 
     def _notes_of_test(self, model: str) -> list[str]:

@@ -144,13 +144,16 @@ def requirement_rows(
         for name in [one.classifier] if one.classifier else map(str, results["classifier"].values):
             own, told = results.sel(classifier=[name]), name in seen and not one.metric.endswith("coverage")
             constant, share = same.get(name) if _of_choices(one.metric) else None, np.nan
-            if not told and constant is None and not for_free and one.metric in own and own[one.metric].notnull().any():
-                share = float(probability(own, one.metric, one.relation, one.value, noise="total")[0])
-            reason = "it may have seen these labels" if told else results.attrs.get("withheld", _UNKNOWN).rstrip(".")
-            reason = reason if constant is None else f"it names {constant!r} in every case, whatever the case is"
-            if for_free and constant is None and not told:
+            reason = results.attrs.get("withheld", _UNKNOWN).rstrip(".")
+            if constant is not None:
+                reason = f"it names {constant!r} in every case, whatever the case is"
+            elif told:
+                reason = "it may have seen these labels"
+            elif for_free:
                 as_often = f"{common!r} in every case would be right in {100 * often:.0f} %"
                 reason = f"{as_often}: ask for more, or balanced_accuracy"
+            elif one.metric in own and own[one.metric].notnull().any():
+                share = float(probability(own, one.metric, one.relation, one.value, noise="total")[0])
             row = {"requirement": one.text, "classifier": name, "metric": one.metric, "relation": one.relation}
             row |= {"value": one.value, "required": one.required, **run, "probability": share}
             row["against"] = own[one.metric].attrs.get("against", "") if one.metric in own else ""

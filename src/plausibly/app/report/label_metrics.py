@@ -108,11 +108,12 @@ def best_first(results: xr.Dataset) -> list[str]:
     Those that always name the same class, which tell nothing of a case, come last.
     """
     names, metrics = [str(name) for name in results["classifier"].values], first_metrics(results)
+    same = constants(results)
     both = [name for name in (*metrics[:1], HALVES.get(*metrics[:1], "")) if name in metrics] if metrics else []
     if both:
         values = sum(goodness(results[metric].mean("draw").values, results[metric].attrs) for metric in both)
         names = [names[at] for at in np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")]
-    return sorted(names, key=lambda name: name in constants(results))
+    return sorted(names, key=lambda name: name in same)
 
 
 def better(results: xr.Dataset, metric: str, first: str, second: str) -> str:

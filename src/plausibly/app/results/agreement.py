@@ -11,7 +11,7 @@ from plausibly.agreement import DistanceChoice, Labels, annotators_in_words
 from plausibly.app import plots
 from plausibly.app.screen import About, Piece, Screen, Table, percent, with_interval
 from plausibly.base.bootstrap import CI_PROB
-from plausibly.data.labels.types import NUMERIC, may_be_names
+from plausibly.data.labels.types import may_be_names
 
 
 def screen(
@@ -67,7 +67,7 @@ def _notes(choice: DistanceChoice, labels: Labels) -> Iterator[str]:
             f"This is of the {int((n_labels > 1).sum()):,} cases with several labels, and holds for the other "
             f"{int((n_labels == 1).sum()):,} if these were drawn at random."
         )
-    if choice.best in NUMERIC and (told := may_be_names(labels)):
+    if told := may_be_names(labels, choice.best):
         yield f"{told}."
     for name, result in choice.results.items():
         yield from (f"{name}: {sentence}." for sentence in result.warnings[result.n_told :])

@@ -10,7 +10,7 @@ from plausibly.app import plots
 from plausibly.app.screen import About, Piece, Screen, Table, cell, over_groups, percent, with_interval
 from plausibly.base.bootstrap import CI_PROB, REPLICATES
 from plausibly.base.names import many, some
-from plausibly.data.labels.types import NUMERIC, may_be_names
+from plausibly.data.labels.types import may_be_names
 
 ASSUMED = (
     ("Annotators", "Their labels are taken as the truth: a model that knows better than they do counts as farther."),
@@ -89,7 +89,7 @@ def _table(frame: pd.DataFrame, ci_prob: float) -> Table:
 
 def _notes(compared: Discrepancy, frame: pd.DataFrame, labels: Labels) -> Iterator[str]:
     """Say how well annotators agree, where they stand themselves, and on whom a ratio depends most."""
-    if compared.distance in NUMERIC and (told := may_be_names(labels)):
+    if told := may_be_names(labels, compared.distance):
         yield f"{told}."
     one = frame.iloc[0]
     relative = compared.annotators()["relative"].dropna().sort_values()

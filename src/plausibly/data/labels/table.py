@@ -11,14 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from plausibly.base.errors import AnnotationError
-from plausibly.data.annotations.io.columns import (
-    in_codes,
-    is_number_type,
-    list_of,
-    missing,
-    name_column,
-    to_floats,
-)
+from plausibly.data.annotations.io.columns import in_codes, is_number_type, list_of, missing, name_column, to_floats
 from plausibly.data.annotations.io.columns import is_nothing as is_missing
 from plausibly.data.annotations.io.files import OF_TEXT, TABLES, ending, suffix_of
 from plausibly.data.annotations.io.files import naming_file as naming_file

@@ -32,7 +32,7 @@ USUAL: Mapping[str, tuple[str, str]] = {
     "trees": ("tree_edit_norm", "trees"),
     "partial rankings": ("partial_rankings", "rankings"),
 }
-NUMERIC = ("ordinal", "interval")  #: distances that are usual for numbers
+_NUMERIC = ("ordinal", "interval")  # distances that are usual for numbers
 _LOOKED_AT = 300  # different labels that show the type
 _FEW = 20  # labels of which words and repetitions tell little
 _UNIQUE = 0.9
@@ -109,9 +109,14 @@ def are_grades(values: np.ndarray) -> bool:
     return len(np.unique(values)) <= MOST_GRADES and not (values.astype(float) % 1).any()
 
 
-def may_be_names(labels: Labels) -> str | None:
+def may_be_names(labels: Labels, distance: str) -> str | None:
     """Say what to do if numbers that are compared by their order or size are names of classes; None if they are not."""
-    if not labels.is_numeric or (labels.values.astype(float) % 1).any() or len(np.unique(labels.values)) <= 2:
+    if (
+        distance not in _NUMERIC
+        or not labels.is_numeric
+        or (labels.values.astype(float) % 1).any()
+        or len(np.unique(labels.values)) <= 2
+    ):
         return None
     return (
         "Labels are numbers, so it counts how far they are apart; if they are names of classes, say "
@@ -128,9 +133,10 @@ def _of_words(labels: Labels, some: Sequence[str]) -> str:
     n_words = float(np.mean([len(value.split()) for value in some]))
     if n_words > 1 and all(_is_tree(value) for value in some):
         return "trees"
-    different = _n_different(labels)
-    if _are_joined({*map(str, labels.values.tolist())}):
+    names = {*map(str, labels.values.tolist())}
+    if _are_joined(names):
         return "sets"
+    different = len(names)
     if different <= len(labels) / 2:
         return "categories"
     if n_words >= 5 or (n_words >= 2.5 and len(labels) >= _FEW):
