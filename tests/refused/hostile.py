@@ -501,6 +501,7 @@ LABELS = [
     ("a.csv", TABLE + "1,ann,(S\n", "trees", A, "row 1: the brackets of a tree"),
     ("a.csv", TABLE, "literal", A, "the table has no rows"),
     ("a.csv", "who,photo,label,annotation\nann,7,1,2\n", "literal", A, "no column 'case'"),
+    ("a.csv", "case,rating\np,4\nq,3\n", "literal", A, "the only column beside the cases, 'rating'"),
     ("a.csv", "Photo,Label,Annotator\nx,a,ann\nx,b,bob\n", "literal", A, "no column 'case'"),
     ("a.json", {"1": {"ann": "X"}}, "bio", A, "row 1: a tag is O"),
     *(

@@ -31,6 +31,7 @@ KINDS = {
         ["[unclear]", "(none)", "a"],
         ["007", "012", "007"],
         ["ab;c", "d;e", "f"],
+        ["a;b", "c;d", "a"],
     ],
     "grades": [[1, 2, 3, 2, 1, 1], [1.0, 2.0, 4.0], [*range(1, 11)] * 3],
     "numbers": [[1.5, 2.5, 4.0], [*range(21)] * 9, RANDOM.normal(size=60).tolist(), [*range(0, 600, 10)]],

@@ -252,3 +252,12 @@ def test_errors_cost_the_difference_between_risk_levels(files):
     assert shown.exit_code == 0, shown.output
     table = pd.read_csv(files / "out" / "metrics.csv").set_index("metric")["mean"]
     assert table["expected_cost"] == pytest.approx(expected, abs=1e-6)
+
+
+def test_predicted_grades_are_classes_by_value(tmp_path):
+    rows = pd.DataFrame({"case": ["p", "p", "q", "q"], "annotator": ["a", "b"] * 2, "score": [4, 4, 2.5, 4]})
+    (tmp_path / "a.csv").write_text("case,rating\np,4.0\nq,2.5\n")
+    annotations = pb.Annotations.from_scores(rows).grades()
+    with pytest.warns(PlausiblyWarning, match="took the answers 4.0 for '4'"):
+        found = pb.evaluate(annotations, {"A": tmp_path / "a.csv"}, truth="annotator", metrics="accuracy")
+    assert found["accuracy"].item() == 0.75
