@@ -9,6 +9,7 @@ from plausibly.agreement import discrepancy_ratio, threshold_curve, weighted_rel
 from plausibly.app import plots
 from plausibly.base.errors import ArgumentError
 from plausibly.data.datasets import simulate_label_noise
+from tests.test_app.test_plots.conftest import drawn_rows
 
 
 @pytest.fixture(scope="module")
@@ -22,9 +23,8 @@ def test_ratios_and_intervals_of_models_and_annotators(ax, compared):
     frame = compared.to_frame(replicates=100, progress=False)
     own = compared.annotators(0.94, 100).sort_values("relative")
     assert [text.get_text() for text in ax.get_yticklabels()] == ["0.9", "0.6", *own.index]
-    points = [line.get_xdata()[0] for line in ax.lines if line.get_marker() in "Do"]
-    assert points == pytest.approx([*frame["ratio"], *own["relative"]])
-    bars = [line.get_xdata() for line in ax.lines if len(line.get_xdata()) == 2 and line.get_linewidth() == 2]
+    points, _, bars = drawn_rows(ax)
+    assert points[:, 0].tolist() == pytest.approx([*frame["ratio"], *own["relative"]])
     np.testing.assert_allclose(bars[0], frame.loc["0.9", ["lower", "upper"]].astype(float))
     assert len(bars) == 6
     assert ax.get_xlim()[1] > max(frame["upper"].max(), own["relative_upper"].max())

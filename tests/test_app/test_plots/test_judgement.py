@@ -6,6 +6,7 @@ import pytest
 from plausibly.agreement import judge
 from plausibly.app.plots import judgement, judgement_by_group
 from plausibly.base.errors import ArgumentError
+from tests.test_app.test_plots.conftest import drawn_rows
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +28,9 @@ def test_four_questions_and_hollow_groups_or_refusals(judged):
     assert {text.get_text() for text in shown} == {"ann", "bob", "cy"}
     ax = judgement_by_group(judged, "A")
     assert [text.get_text() for text in ax.get_yticklabels()] == ["0 (40)", "1 (10)"]
-    faces = [line.get_markerfacecolor() for line in ax.lines if line.get_marker() == "o"]
-    assert faces[0] != "white"
-    assert faces[1] == "white"
+    _, faces, _ = drawn_rows(ax)
+    assert (faces[0] != 1).any()
+    assert (faces[1] == 1).all()
     with pytest.raises(ArgumentError, match="2 models, but none was chosen"):
         judgement(judged)
     with pytest.raises(ArgumentError, match="no model 'C'"):

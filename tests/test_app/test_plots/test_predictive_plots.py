@@ -13,6 +13,7 @@ from plausibly.aggregation.model_comparison import PredictiveCheck, Sensitivity
 from plausibly.app import plots
 from plausibly.app.plots.style import COLOURS
 from plausibly.base.errors import ArgumentError
+from tests.test_app.test_plots.conftest import drawn_rows
 
 
 def check(model, observed, **replicated):
@@ -65,11 +66,10 @@ def test_models_are_rows_at_their_differences(ax):
         index=["a", "b$", "c", "vote"],
     )
     assert plots.model_comparison(SimpleNamespace(table=table), ax=ax) is ax
-    assert [mark.get_xdata()[0] for mark in marks(ax)] == [0, -2.5, -30]
-    fills = [to_hex(mark.get_markerfacecolor()) for mark in marks(ax)]
-    assert fills == [to_hex(COLOURS[0]), "#ffffff", to_hex(COLOURS[1])]
-    bars = [collection.get_segments()[0][:, 0].tolist() for collection in ax.collections]
-    assert bars == [[0, 0], [-6.5, 1.5], [-38, -22]]
+    points, fills, bars = drawn_rows(ax)
+    assert points[:, 0].tolist() == [0, -2.5, -30]
+    assert [*map(to_hex, fills)] == [to_hex(COLOURS[0]), "#ffffff", to_hex(COLOURS[1])]
+    assert bars.tolist() == [[0, 0], [-6.5, 1.5], [-38, -22]]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["a", r"b\$", "c", "vote"]
     assert [text.get_text() for text in ax.texts] == ["finds 3 annotations impossible"]
     right = ax.child_axes[0]
@@ -111,8 +111,9 @@ def test_choices_are_rows_with_every_classifier(ax, sensitive):
     plots.prior_sensitivity(sensitive, "top1_accuracy", "prirn@30", ax=ax)
     labels = [label.get_text() for label in ax.get_yticklabels()]
     assert labels == ["baseline", "concentration 0.001", "concentration 0.1", "ties full"]
-    np.testing.assert_allclose([mark.get_xdata() for mark in marks(ax)], [[0, 0.1, 0.2, 0.3], [1, 1.1, 1.2, 1.3]])
-    np.testing.assert_allclose(ax.collections[1].get_segments()[3][:, 0], [1.2, 1.4])
+    points, _, bars = drawn_rows(ax)
+    np.testing.assert_allclose(points[:, 0], [0, 0.1, 0.2, 0.3, 1, 1.1, 1.2, 1.3])
+    np.testing.assert_allclose(bars[-1], [1.2, 1.4])
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [r"A \$x\$", "B"]
     ax.figure.canvas.draw()
     figure = plots.prior_sensitivities(sensitive)

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from plausibly.agreement.chance.annotators import TOO_FEW
-from plausibly.app.plots.style import COLOURS, GREY, matrix_axes, new_axes, panels, plain
+from plausibly.app.plots.style import COLOURS, GREY, draw_matrix, matrix_axes, new_axes, panels, plain
 
 _FEW = 12  # values of a distance up to which each has a bar
 
@@ -147,11 +147,6 @@ def _edges(values: np.ndarray, bins: int) -> np.ndarray:
 
 def _matrix(ax, cells, rows, columns, colours, low, high, write=True) -> None:
     """Draw a matrix with its numbers."""
-    image = ax.imshow(cells, cmap=colours, vmin=low, vmax=high, aspect="auto")
-    for row, column in np.ndindex(cells.shape if write else (0, 0)):
-        value = cells[row, column]
-        if not np.isnan(value):
-            dark = np.mean(image.cmap(image.norm(value))[:3]) < 0.5
-            ax.text(column, row, f"{value:.2f}", ha="center", va="center", color="white" if dark else "black")
+    draw_matrix(ax, cells, lambda row, column: f"{cells[row, column]:.2f}" if write else "", colours, low, high)
     matrix_axes(ax, columns, rows)
     ax.xaxis.tick_top()

@@ -4,10 +4,12 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Float
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 
 from plausibly.app.plots.style import (
+    DOTTED,
     colour,
+    draw_matrix,
+    draw_rows,
     finish_rows,
     marker,
     matrix_axes,
@@ -99,15 +101,14 @@ def better_matrix(results: xr.Dataset, metric: str, *, noise: Noise = "annotatio
     upright = n > _MANY  # long names often differ at their ends, of which upright ones show more
     names = [plain(name, 26 if upright else 16) for name in matrix["classifier"].values]
     ax = new_axes(ax, 1.6 + 0.8 * n, 1.2 + 0.7 * n)
-    ax.imshow(matrix.values, cmap="PuOr_r", vmin=-0.5, vmax=1.5, aspect="auto")
     given = [str(name) for name in matrix["classifier"].values]
-    for row, column in np.ndindex(n, n):
-        if row != column:
-            shares = better_equal_worse(results, metric, given[row], given[column], noise=noise)
-            equal = f"\n= {shares['equal']:.2f}" if shares["equal"] >= 0.005 else ""
-            ax.text(column, row, f"{shares['better']:.2f}{equal}", ha="center", va="center")
-        else:
-            ax.add_patch(Rectangle((row - 0.5, row - 0.5), 1, 1, fc="white", ec="white"))
+
+    def write(row: int, column: int) -> str:
+        shares = better_equal_worse(results, metric, given[row], given[column], noise=noise)
+        equal = f"\n= {shares['equal']:.2f}" if shares["equal"] >= 0.005 else ""
+        return f"{shares['better']:.2f}{equal}" if row != column else ""
+
+    draw_matrix(ax, np.where(np.eye(n), np.nan, matrix.values), write, "PuOr_r", -0.5, 1.5)
     for edge in range(1, n):
         ax.axvline(edge - 0.5, color="white", lw=2)
         ax.axhline(edge - 0.5, color="white", lw=2)
@@ -140,13 +141,10 @@ def metric_by_group(
     ax = new_axes(ax, height=1.2 + 0.3 * len(groups) * max(1, len(classifiers) / 2))
     offsets = np.linspace(-0.3, 0.3, len(classifiers)) if len(classifiers) > 1 else [0.0]
     for number, (name, offset) in enumerate(zip(classifiers, offsets, strict=True)):
-        own, shade = table[table["classifier"] == name].set_index(["column", "group"]), colour(number)
-        ax.axvline(float(results[metric].sel(classifier=name).mean()), color=shade, lw=0.8, ls=(0, (2, 3)), zorder=0)
-        for place, (column, group, _) in enumerate(groups):
-            row = own.loc[[(column, group)]].iloc[0]
-            ax.plot([row["lower"], row["upper"]], [place + offset] * 2, lw=2, color=shade, zorder=1)
-            style = {"marker": marker(number), "ms": 6, "mec": shade, "mfc": "white" if row["few"] else shade, "ls": ""}
-            ax.plot([row["mean"]], [place + offset], label=plain(name, 24) if place == 0 else None, **style)
+        own = table[table["classifier"] == name].set_index(["column", "group", "n_cases"]).loc[groups]
+        ax.axvline(float(results[metric].sel(classifier=name).mean()), **DOTTED | {"color": colour(number)})
+        look = {"hollow": own["few"], "label": plain(name, 24)}
+        draw_rows(ax, np.arange(len(groups)) + offset, own, colour(number), marker(number), **look)
     several = table["column"].nunique() > 1
     names = [f"{f'{column}: ' if several else ''}{group} ({n:,})" for column, group, n in groups]
     if len(classifiers) > 1:

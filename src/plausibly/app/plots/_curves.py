@@ -2,14 +2,26 @@
 
 from typing import NamedTuple
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import xarray as xr
 from jaxtyping import Float, Int
 from matplotlib.axes import Axes
 
-from plausibly.app.plots.style import COLOURS, GREY, colour, grid, marker, matrix_axes, name_ends, new_axes, plain
+from plausibly.app.plots.style import (
+    COLOURS,
+    DOTTED,
+    GREY,
+    colour,
+    draw_matrix,
+    grid,
+    marker,
+    matrix_axes,
+    name_ends,
+    new_axes,
+    plain,
+    square,
+)
 from plausibly.base.bootstrap import interval, interval_of_known, width_of
 from plausibly.base.errors import ArgumentError
 from plausibly.base.names import many
@@ -55,8 +67,8 @@ def roc_curve(
     readers
         Annotators to draw as points, with the columns ``sensitivity`` and ``specificity``.
     """
-    ax = new_axes(ax, 5.0, 5.0)
-    ax.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=(0, (2, 3)), zorder=1)
+    ax = square(ax)
+    ax.plot([0, 1], [0, 1], **DOTTED)
     if readers is not None and "sensitivity" in readers:
         at = 1 - readers["specificity"], readers["sensitivity"]
         ax.scatter(*at, s=40, facecolors="none", edgecolors=GREY, zorder=5, label="annotators")
@@ -72,7 +84,7 @@ def roc_curve(
             style = {"marker": marker(place), "ms": 8, "mec": "white", "mew": 0.8, "ls": "", "zorder": 5}
             ax.plot([1 - at[0]], [at[1]], color=colour(place), **style)
     ax.set(xlabel="1 − specificity", ylabel="sensitivity")
-    return _square(ax, "lower right", class_name)
+    return _with_legend(ax, "lower right", class_name)
 
 
 def precision_recall_curve(
@@ -83,14 +95,14 @@ def precision_recall_curve(
     Lines, bands and arguments are those of :func:`roc_curve`, with the metric ``"precision_recall_curve"``; the legend
     has the mean of ``average_precision``.
     """
-    ax = new_axes(ax, 5.0, 5.0)
+    ax = square(ax)
     for curve in _curves(results, "precision_recall_curve", class_name, ci_prob):
         x = results["recall"].values
         _band(ax, x, curve)
         label = _with_area(results, "average_precision", curve.name, class_name)
         ax.plot(x, curve.mean, color=colour(curve.place), lw=2, label=label)
     ax.set(xlabel="recall (sensitivity)", ylabel="precision (positive predictive value)")
-    return _square(ax, "lower left", class_name)
+    return _with_legend(ax, "lower left", class_name)
 
 
 def calibration_curve(results: xr.Dataset, ci_prob: float | None = None, *, ax: Axes | None = None) -> Axes:
@@ -107,8 +119,8 @@ def calibration_curve(results: xr.Dataset, ci_prob: float | None = None, *, ax: 
     ci_prob
         Probability of the intervals; by default that of the results.
     """
-    ax = new_axes(ax, 5.0, 5.0)
-    ax.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=(0, (2, 3)), zorder=1)
+    ax = square(ax)
+    ax.plot([0, 1], [0, 1], **DOTTED)
     for curve in _curves(results, "calibration_curve", None, ci_prob):
         x = np.broadcast_to(results["probability"].values, curve.mean.shape)
         if "mean_predicted" in results:
@@ -120,7 +132,7 @@ def calibration_curve(results: xr.Dataset, ci_prob: float | None = None, *, ax: 
         style = {"color": shade, "marker": marker(curve.place), "ms": 6, "mec": "white", "mew": 0.7}
         ax.plot(x[there], curve.mean[there], lw=1.5, label=plain(curve.name, 24), **style)
     ax.set(xlabel="predicted probability", ylabel="observed frequency")
-    return _square(ax, "upper left")
+    return _with_legend(ax, "upper left")
 
 
 def decision_curve(
@@ -145,11 +157,9 @@ def decision_curve(
         upper = curve.mean if curve.total is None else curve.total[1]
         top = float(np.nanmax([top, *curve.mean, *upper]))  # of a single cluster, the interval is unknown
     ax.axhline(0, color="black", lw=1, label="treat none")
-    ax.set(xlabel="threshold probability", ylabel="net benefit", title=_title(class_name))
-    ax.set(xlim=(0, 1), ylim=(-0.15 * top, 1.05 * top))
-    ax.legend(loc="upper right", frameon=False)
+    ax.set(xlabel="threshold probability", ylabel="net benefit", xlim=(0, 1), ylim=(-0.15 * top, 1.05 * top))
     grid(ax, "y")
-    return ax
+    return _with_legend(ax, "upper right", class_name)
 
 
 def _curves(results: xr.Dataset, metric: str, class_name: str | None, ci_prob: float | None) -> list[_Curve]:
@@ -197,14 +207,9 @@ def _with_area(results: xr.Dataset, metric: str, name: str, class_name: str | No
     return f"{plain(name, 24)} ({float(results[metric].sel(own).mean()):.2f})"
 
 
-def _title(class_name: str | None) -> str:
-    return "" if class_name is None else f"{plain(class_name)} against all others"
-
-
-def _square(ax: Axes, place: str, class_name: str | None = None) -> Axes:
-    ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal", title=_title(class_name))
+def _with_legend(ax: Axes, place: str, class_name: str | None = None) -> Axes:
+    ax.set_title("" if class_name is None else f"{plain(class_name)} against all others")
     ax.legend(loc=place, frameon=False)
-    grid(ax, "both")
     return ax
 
 
@@ -243,13 +248,13 @@ def confusion_matrix(
     ax = new_axes(ax, 2.2 + _CELL * counts.shape[1], 1.6 + _CELL * n)
     total = counts.sum(axis=1, keepdims=True)
     shares = np.where(total > 0, counts / np.where(total > 0, total, 1), np.nan)
-    ax.imshow(shares, cmap=matplotlib.colormaps["Blues"], vmin=0, vmax=1)
-    for (row, column), share in np.ndenumerate(shares):
+
+    def write(row: int, column: int) -> str:
         count = counts[row, column]
-        if not np.isnan(share) and count >= 0.05:
-            text = f"{100 * share:.0f} %\n" + (f"{count:.1f}" if count < 9.95 else f"{count:,.0f}")
-            shade = "white" if share > 0.6 else "black"
-            ax.annotate(text, (column, row), ha="center", va="center", color=shade, fontsize=8)
+        number = f"{count:.1f}" if count < 9.95 else f"{count:,.0f}"
+        return f"{100 * shares[row, column]:.0f} %\n{number}" if count >= 0.05 else ""
+
+    draw_matrix(ax, shares, write, "Blues")
     tilted = {"rotation": 45, "ha": "right"} if n >= 4 else {"rotation": 0, "ha": "center"}
     matrix_axes(ax, classes + silent, classes, **tilted)
     title = "" if classifier is None else plain(names[at])
@@ -330,7 +335,7 @@ def panel_curve(
     ax.set_xticks(shown)
     if limits is not None:
         ax.set_xticks([*shown, n[-1] + 1], [*map(str, shown), "most\nplausible"])
-        ax.axvline(n[-1] + 0.5, color=GREY, lw=0.8, ls=(0, (2, 3)), zorder=1)
+        ax.axvline(n[-1] + 0.5, **DOTTED)
     ax.set(xlabel="experts in a panel", ylabel="panels whose most frequent class is named")
     ax.set_xlim(0.75, n[-1] + 0.25 + (limits is not None))
     grid(ax, "y")

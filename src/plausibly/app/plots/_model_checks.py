@@ -13,8 +13,10 @@ from plausibly.aggregation.model_comparison import PredictiveCheck, Sensitivity
 from plausibly.aggregation.model_comparison.sensitivities import BASELINE
 from plausibly.app.plots.style import (
     COLOURS,
+    DOTTED,
     GREY,
     colour,
+    draw_rows,
     finish_rows,
     grid,
     marker,
@@ -25,6 +27,7 @@ from plausibly.app.plots.style import (
     plain,
 )
 from plausibly.base.errors import ArgumentError
+from plausibly.base.names import many
 from plausibly.metrics.words import metric_name
 
 _FARTHEST = 6.0  # standard deviations; beyond, an arrow
@@ -51,7 +54,7 @@ def predictive_checks(checks: PredictiveCheck | Mapping[str, PredictiveCheck], *
         raise ArgumentError("there is no statistic to draw, as the models reproduce none: check another model.")
     gap = 0.5 if several else 0.0  # between statistics
     ax = new_axes(ax, 8.5, 1.5 + 0.32 * (sum(map(len, tables.values())) + gap * len(shown)))
-    ax.axvline(0, color=GREY, lw=0.8, ls=(0, (2, 3)), zorder=1)
+    ax.axvline(0, **DOTTED)
     next_row, places, texts, shades, middles, described = 0.0, [], [], [], [], []
     for statistic in shown:
         first = next_row
@@ -151,18 +154,14 @@ def prior_sensitivity(result: Sensitivity, metric: str, model: str | None = None
         rows = own.loc[own["classifier"] == classifier].set_index(["choice", "value"]).loc[choices]
         places = np.arange(len(choices)) + step * (number - (len(classifiers) - 1) / 2)
         ax.axvline(rows.loc[(BASELINE, ""), "mean"], color=shade, lw=1, ls=":", zorder=1)
-        ax.hlines(places, rows["lower"], rows["upper"], color=shade, lw=2, zorder=2)
-        style = {"color": shade, "ms": 6, "mec": "white", "ls": "", "zorder": 3}
-        ax.plot(rows["mean"], places, marker=shape, label=plain(classifier, 24) or None, **style)
+        draw_rows(ax, places, rows, shade, shape, label=plain(classifier, 24) or None)
     if classifiers != [""]:
         ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=min(len(classifiers), 4))
-    name_rows(ax, range(len(choices)), [f"{choice} {value}".strip() for choice, value in choices])
-    ax.get_yticklabels()[0].set_fontweight("bold")
-    grid(ax, "x")
-    ax.set_ylim(len(choices) - 0.4, -0.6)
-    ax.xaxis.set_major_locator(MaxNLocator(4))
     usual = ", ".join(f"{name} {value}" for name, value in result.baselines[model].items())
-    ax.set_xlabel(f"{metric_name(metric)}, {plain(model)}" + (f"\n(baseline: {usual})" if usual else ""))
+    words = f"{metric_name(metric)}, {plain(model)}" + (f"\n(baseline: {usual})" if usual else "")
+    finish_rows(ax, [f"{choice} {value}".strip() for choice, value in choices], words, 40)
+    ax.get_yticklabels()[0].set_fontweight("bold")
+    ax.xaxis.set_major_locator(MaxNLocator(4))
     return ax
 
 
@@ -222,27 +221,21 @@ def model_comparison(compared: Any, *, ax: Axes | None = None) -> Axes:
         )
     n = len(table)
     ax = new_axes(ax, 7.0, 1.5 + 0.36 * n)
-    difference = -table["elpd_diff"].to_numpy(float)
-    dse = table["dse"].fillna(0).to_numpy(float)
-    finite = np.isfinite(difference)
-    reach = np.where(finite, difference - 2 * dse, 0).min()
-    ax.axvline(0, color=GREY, lw=0.8, ls=(0, (2, 3)), zorder=1)
-    for row, verdict in enumerate(table["verdict"]):
-        if not finite[row]:
-            count = int(table["impossible"].iloc[row])
-            text = f"finds {count:,} annotation{'' if count == 1 else 's'} impossible"
-            ax.annotate(text, (0, row), xytext=(-8, 0), textcoords="offset points", ha="right", va="center", color=GREY)
-            continue
-        filled = verdict in ("best", "worse")
-        shade = COLOURS[0] if verdict != "worse" else COLOURS[1]
-        ax.hlines(row, difference[row] - 2 * dse[row], difference[row] + 2 * dse[row], color=shade, lw=2)
-        ax.plot([difference[row]], [row], "o", color=shade, ms=7, mfc=shade if filled else "white", mew=1.6)
+    difference, dse = -table["elpd_diff"].to_numpy(float), table["dse"].fillna(0).to_numpy(float)
+    rows = pd.DataFrame({"mean": difference, "lower": difference - 2 * dse, "upper": difference + 2 * dse})
+    rows = rows[np.isfinite(difference)]
+    ax.axvline(0, **DOTTED)
+    verdicts = table["verdict"].to_numpy()[rows.index]
+    shades = [COLOURS[int(verdict == "worse")] for verdict in verdicts]
+    draw_rows(ax, rows.index, rows, shades, hollow=~np.isin(verdicts, ("best", "worse")))
+    for row in np.flatnonzero(~np.isfinite(difference)):
+        text = f"finds {many(int(table['impossible'].iloc[row]), 'annotation')} impossible"
+        ax.annotate(text, (0, row), xytext=(-8, 0), textcoords="offset points", ha="right", va="center", color=GREY)
     difference_axis = "log predictive density:\ndifference from the best (± 2 standard errors)"
     finish_rows(ax, table.index.tolist(), difference_axis, 32)
     numbers = zip(table["elpd"], table["weight"], strict=True)
     texts = [f"{elpd:,.1f}, weight {weight:.2f}" for elpd, weight in numbers]
     number_rows(ax, range(n), [text.replace("-inf", "−∞").replace("-", "−") for text in texts])
-    width = -reach if reach < 0 else 1.0
-    most = max(0.06 * width, np.where(finite, difference + 2 * dse, 0).max() * 1.05)
-    ax.set_xlim(-1.06 * width, most)
+    width = -rows["lower"].min() if rows["lower"].min() < 0 else 1.0
+    ax.set_xlim(-1.06 * width, max(0.06 * width, 1.05 * rows["upper"].max()))
     return ax

@@ -5,7 +5,7 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 
 from plausibly.agreement import ReaderStudy
-from plausibly.app.plots.style import GREY, colour, marker, new_axes, plain
+from plausibly.app.plots.style import DOTTED, GREY, colour, marker, plain, square
 from plausibly.base.errors import ArgumentError
 
 
@@ -27,8 +27,8 @@ def reader_study(result: ReaderStudy, *, ax: Axes | None = None) -> Axes:
     study = result.study
     if study.positive is None:
         raise ArgumentError("an ROC curve needs a positive class: name one with positive=.")
-    ax = new_axes(ax, 5.0, 5.0)
-    ax.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=(0, (2, 3)), zorder=1)
+    ax = square(ax)
+    ax.plot([0, 1], [0, 1], **DOTTED)
     truths = study.truths
     for place, (name, model) in enumerate(study.models.items()):
         if model.scored:
@@ -50,7 +50,7 @@ def reader_study(result: ReaderStudy, *, ax: Axes | None = None) -> Axes:
         for scores in study.answers.scores[place]:
             ax.plot(*_curve(truths, scores), color=shade, lw=0.8, alpha=0.7, label=label)
             label = None
-    ax.set(xlabel="1 − specificity", ylabel="sensitivity", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
+    ax.set(xlabel="1 − specificity", ylabel="sensitivity")
     ax.legend(loc="lower right", frameon=False, fontsize="small")
     return ax
 

@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.axes import Axes
 
-from plausibly.app.plots.style import COLOURS, GREY, finish_rows, new_axes, plain
+from plausibly.app.plots.style import COLOURS, GREY, draw_rows, finish_rows, new_axes, plain
 from plausibly.base.errors import ArgumentError
 from plausibly.systems import NAMES, Systems
 
@@ -43,9 +43,8 @@ def systems(result: Systems, judge: str | None = None, *, most: int = 40, ax: Ax
         if not len(rows) or (estimator == "judge" and judge in result.other_scales):
             continue
         rows, places = rows.loc[names], np.arange(len(names)) + _STEP * (number - (len(shown) - 1) / 2)
-        ax.hlines(places, rows["lower"], rows["upper"], color=colour, lw=2)
         label = plain(judge, 24) + " alone" if estimator == "judge" else NAMES[estimator]
-        ax.scatter(rows["mean"], places, color=colour, marker=marker, s=30, zorder=3, label=label)
+        draw_rows(ax, places, rows, colour, marker, label=label)
     left_out = len(result.ranking) - len(names)
     more = f"; {left_out} more left out" if left_out else ""
     finish_rows(ax, names, f"{result.outcomes.quantity} ({100 * result.ci_prob:g} % intervals{more})")

@@ -1,13 +1,16 @@
 """Figures of annotators: weighted reliability, inferred abilities and severities."""
 
+from typing import Any
+
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from scipy.special import logit
 
 from plausibly.agreement import WeightedReliability, actual_accuracy, ground_truth_accuracy, required_reliability
 from plausibly.agreement.annotators import annotator_reliabilities as tabulate
 from plausibly.agreement.annotators import severities as tabulate_severities
-from plausibly.app.plots.style import COLOURS, GREY, grid, name_rows, new_axes, number_rows, plain
+from plausibly.app.plots.style import COLOURS, GREY, draw_rows, finish_rows, grid, new_axes, number_rows
 from plausibly.base.arviz import Posterior
 from plausibly.base.bootstrap import CI_PROB, interval
 from plausibly.base.errors import ArgumentError
@@ -56,14 +59,11 @@ def annotator_abilities(result: WeightedReliability, ci_prob: float = CI_PROB, *
         raise ArgumentError(
             f"abilities are those of a Rasch model, but competence is {result.competence!r}: use competence='rasch'."
         )
-    table = result.annotators(ci_prob).sort_values("ability")
+    table = result.annotators(ci_prob).sort_values("ability", ascending=False)
     ax = new_axes(ax, height=1.6 + 0.28 * len(table))
-    places = range(len(table))
-    ax.hlines(places, table["ability_lower"], table["ability_upper"], color=COLOURS[0], lw=2)
-    ax.plot(table["ability"], places, "o", color=COLOURS[0], ms=6)
-    name_rows(ax, places, [plain(name, 24) for name in table.index])
-    ax.set(xlabel=f"ability, log odds ({ci_prob:.0%} interval)", ylim=(-0.6, len(table) - 0.4))
-    grid(ax, "x")
+    rows = table.rename(columns={"ability": "mean", "ability_lower": "lower", "ability_upper": "upper"})
+    draw_rows(ax, range(len(table)), rows, COLOURS[0])
+    finish_rows(ax, table.index.tolist(), f"ability, log odds ({ci_prob:.0%} interval)")
     above = ax.secondary_xaxis("top")
     low, high = ax.get_xlim()
     shares = [p for p in (0.01, 0.05, 0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999) if low < logit(p) < high]
@@ -90,25 +90,29 @@ def annotator_reliabilities(
     most
         Largest number of rows; if there are more annotators, those in the middle are left out.
     """
-    table = tabulate(posterior, ci_prob)
-    left_out = max(len(table) - most, 0)
-    if left_out:
-        upper = most - most // 2
-        table = table.iloc[np.r_[:upper, len(table) - most // 2 : len(table)]]
-    table = table.iloc[::-1]
+    table, more = _first_and_last(tabulate(posterior, ci_prob), most)
     ax = new_axes(ax, height=1.6 + 0.28 * len(table))
-    places = np.arange(len(table))
     ax.axvspan(*interval(np.ravel(posterior["posterior"]["reliability"]), ci_prob), color="0.93", lw=0, zorder=0)
     opacity = 0.25 + 0.75 * (1 - table["shrinkage"].to_numpy())  # never too faint to see
-    ax.hlines(places, table["lower"], table["upper"], color=COLOURS[0], lw=2, alpha=opacity)
-    ax.scatter(table["reliability"], places, color=COLOURS[0], s=36, alpha=opacity, zorder=3)
     ax.set_xscale("log")
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    name_rows(ax, places, [plain(name, 24) for name in table["annotator"]])
-    more = f"; {left_out} in between left out" if left_out else ""
-    ax.set(xlabel=f"reliability ({ci_prob:.0%} interval; band: data set{more})", ylim=(-0.6, len(table) - 0.4))
-    grid(ax, "x")
-    number_rows(ax, places, [f"{n:,}" for n in table["annotations"]], GREY).set_ylabel("annotations", color=GREY)
+    words = f"reliability ({ci_prob:.0%} interval; band: data set{more})"
+    return _annotators(ax, table, "reliability", words, "annotations", alpha=opacity)
+
+
+def _first_and_last(table: pd.DataFrame, most: int) -> tuple[pd.DataFrame, str]:
+    """Leave out the rows in the middle if there are more than `most`, and say how many."""
+    left_out = max(len(table) - most, 0)
+    rows = np.r_[: most - most // 2, len(table) - most // 2 : len(table)] if left_out else range(len(table))
+    return table.iloc[rows], f"; {left_out} in between left out" if left_out else ""
+
+
+def _annotators(ax: Axes, table: pd.DataFrame, value: str, words: str, counted: str, **look: Any) -> Axes:
+    """Draw annotators from top to bottom, with the number of their answers on the right."""
+    draw_rows(ax, range(len(table)), table.rename(columns={value: "mean"}), COLOURS[0], **look)
+    finish_rows(ax, table["annotator"].tolist(), words)
+    counts = [f"{n:,}" for n in table[counted]]
+    number_rows(ax, range(len(table)), counts, GREY).set_ylabel(counted, color=GREY)
     return ax
 
 
@@ -192,20 +196,8 @@ def severities(posterior: Posterior, ci_prob: float = CI_PROB, *, most: int = 40
     most
         Largest number of rows; if there are more raters, those in the middle are left out.
     """
-    table = tabulate_severities(posterior, ci_prob)
-    left_out = max(len(table) - most, 0)
-    if left_out:
-        table = table.iloc[np.r_[: most - most // 2, len(table) - most // 2 : len(table)]]
-    table = table.iloc[::-1]
+    table, more = _first_and_last(tabulate_severities(posterior, ci_prob), most)
     ax = new_axes(ax, height=1.6 + 0.28 * len(table))
-    places = np.arange(len(table))
     ax.axvline(0, color=GREY, lw=1, zorder=0)
-    ax.hlines(places, table["lower"], table["upper"], color=COLOURS[0], lw=2)
-    faces = np.where(table["converged"], COLOURS[0], "white")
-    ax.scatter(table["severity"], places, color=faces, edgecolor=COLOURS[0], s=36, zorder=3)
-    name_rows(ax, places, [plain(name, 24) for name in table["annotator"]])
-    more = f"; {left_out} in between left out" if left_out else ""
-    ax.set(xlabel=f"rates lower | higher than average ({ci_prob:.0%} interval{more})", ylim=(-0.6, len(table) - 0.4))
-    grid(ax, "x")
-    number_rows(ax, places, [f"{n:,}" for n in table["ratings"]], GREY).set_ylabel("ratings", color=GREY)
-    return ax
+    words = f"rates lower | higher than average ({ci_prob:.0%} interval{more})"
+    return _annotators(ax, table, "severity", words, "ratings", hollow=~table["converged"].to_numpy(bool))

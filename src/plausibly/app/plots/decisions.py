@@ -7,15 +7,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from plausibly.app.plots.style import GREY, colour, grid, marker, name_rows, new_axes, new_figure, plain
+from plausibly.app.plots.style import GREY, colour, draw_rows, grid, marker, name_rows, new_axes, new_figure, plain
 from plausibly.metrics.words import metric_name
 
 if TYPE_CHECKING:
     from plausibly.decisions.conformal._coverage_result import Coverage
     from plausibly.decisions.conformal._result import Conformal
-if TYPE_CHECKING:
     from plausibly.decisions.planning._result import Plan
-
 
 _POINTS = 2000  # of a curve
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 2, 1, 2)))
@@ -72,12 +70,11 @@ def plot_coverage(result: "Coverage") -> Figure:
     for ax, what in zip(axes.flat, panels, strict=True):
         ax.spines[["top", "right"]].set_visible(False)
         grid(ax, "x")
-        for at, (_, target, name) in enumerate(rows):
-            number, row = classifiers.index(name), found.iloc[at]
-            shade = colour(number)
-            ax.plot([row[f"{what}_lower"], row[f"{what}_upper"]], [places[at]] * 2, color=shade, lw=2, zorder=2)
-            style = {"mfc": shade if what == target else "white", "mec": shade, "mew": 1.6, "ms": 6, "zorder": 3}
-            ax.plot(row[what], places[at], marker=marker(number), **style)
+        for number, classifier in enumerate(classifiers):
+            own = np.array([name == classifier for *_, name in rows])
+            shown = found[own].rename(columns={what: "mean", f"{what}_lower": "lower", f"{what}_upper": "upper"})
+            hollow = shown.index.get_level_values("target") != what
+            draw_rows(ax, places[own], shown, colour(number), marker(number), hollow=hollow)
         for alpha in alphas if what != "size" else ():
             own = places[[row[0] == alpha for row in rows]]
             level = alpha if result.loss else 1 - alpha

@@ -7,15 +7,30 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, ScalarFormatter
+from numpy.typing import ArrayLike
 
 from plausibly.agreement import Discrepancy, Judgement, ThresholdCurve
-from plausibly.app.plots.style import GREY, colour, finish_rows, grid, marker, new_axes, new_figure, only, plain, spread
+from plausibly.app.plots.style import (
+    DOTTED,
+    GREY,
+    colour,
+    draw_rows,
+    finish_rows,
+    grid,
+    marker,
+    name_ends,
+    new_axes,
+    new_figure,
+    only,
+    plain,
+)
 from plausibly.base.bootstrap import CI_PROB, REPLICATES, interval
 from plausibly.base.errors import ArgumentError
 
 _AXIS = "discrepancy ratio Δ"
-_ONE = {"color": "black", "lw": 0.8, "ls": (0, (2, 3)), "zorder": 0}  # the line that values are compared with
+_ONE = DOTTED | {"color": "black", "zorder": 0}  # the line that values are compared with
 _MODEL, _OTHER = colour(0), GREY
+_PEOPLE = "annotators' mean"
 
 
 def discrepancy_ratios(
@@ -50,18 +65,17 @@ def discrepancy_ratios(
         own.columns = [name.removeprefix("relative_").replace("relative", "ratio") for name in own]
         frames.append(own.dropna().sort_values("ratio").assign(kind="annotator"))
     rows = pd.concat([frame.assign(name=frame.index) for frame in frames], ignore_index=True)
+    rows = rows.rename(columns={"ratio": "mean"})
     ax = new_axes(ax, height=1.2 + 0.3 * len(rows))
-    finite = rows[["ratio", "upper"] if several else ["ratio"]].to_numpy()
+    finite = rows[["mean", "upper"] if several else ["mean"]].to_numpy(float)
     most = 1.1 * np.max(finite[np.isfinite(finite)], initial=1.0)
-    for place, row in rows.iterrows():
-        style = {"color": colour(0) if row["kind"] == "model" else GREY}
-        if several:
-            ends = np.minimum([row["lower"], row["upper"]], most)
-            ax.plot(ends, [place, place], lw=2, solid_capstyle="butt", **style)
-        if np.isfinite(row["ratio"]):
-            ax.plot([row["ratio"]], [place], marker="D" if row["kind"] == "model" else "o", ms=6, **style)
-        else:
-            ax.annotate("∞", (most, place), xytext=(4, 0), textcoords="offset points", va="center", **style)
+    unbounded = ~np.isfinite(rows["mean"])
+    for place in np.flatnonzero(unbounded):
+        ax.annotate("∞", (most, place), xytext=(4, 0), textcoords="offset points", va="center", color=_MODEL)
+    rows["mean"] = rows["mean"].mask(unbounded)
+    if several:
+        rows[["lower", "upper"]] = rows[["lower", "upper"]].clip(upper=most)
+    _draw(ax, rows, rows["kind"] == "model")
     ax.axvline(1, **_ONE)
     constant = float(result.constant_ratio)
     if constant <= most:
@@ -102,13 +116,8 @@ def discrepancy_curves(
     for position, name in enumerate(curves.columns):
         line = curves[name].dropna()
         ax.plot(line.index, line, color=colour(position), marker=marker(position), ms=4, lw=1.8)
-        ends.append(float(line.iloc[-1]))
-    low, high = (np.log(ax.get_ylim()) if log else np.array(ax.get_ylim())).tolist()
-    heights = np.array(spread(np.log(ends) if log else ends, gap=0.055 * (high - low)))
-    for position, (name, height) in enumerate(zip(curves.columns, np.exp(heights) if log else heights, strict=True)):
-        style = {"va": "center", "color": colour(position), "fontweight": "bold", "annotation_clip": False}
-        end = curves.index.max(), height
-        ax.annotate(plain(name, 24), end, xytext=(8, 0), textcoords="offset points", **style)
+        ends.append((str(name), float(line.iloc[-1]), colour(position)))
+    name_ends(ax, ends, curves.index.max(), 8)
     ax.set(xlabel=xlabel if xlabel is not None else str(curves.index.name or ""), ylabel=ylabel)
     ax.grid(color="0.92")
     return ax
@@ -191,10 +200,8 @@ def judgement_by_group(result: Judgement, model: str | None = None, *, ax: Axes 
         raise ArgumentError("there are no groups of cases: pass by= to judge.")
     measure = "accuracy" if "accuracy" in rows else "ratio"
     ax = new_axes(ax, height=1.2 + 0.3 * len(rows))
-    for place, row in enumerate(rows.to_dict("records")):
-        if f"{measure}_lower" in row:
-            ax.plot([row[f"{measure}_lower"], row[f"{measure}_upper"]], [place, place], lw=2, color=_MODEL)
-        ax.plot([row[measure]], [place], "o", ms=6, mec=_MODEL, mfc="white" if row["few"] else _MODEL)
+    names = {measure: "mean", f"{measure}_lower": "lower", f"{measure}_upper": "upper"}
+    draw_rows(ax, range(len(rows)), rows.rename(columns=names), _MODEL, hollow=rows["few"])
     whole = result.table.loc[model, measure]
     ax.axvline(whole, **_ONE)
     several = len(set(rows["by"])) > 1
@@ -203,6 +210,12 @@ def judgement_by_group(result: Judgement, model: str | None = None, *, ax: Axes 
     what = "accuracy against the inferred truth" if measure == "accuracy" else "discrepancy ratio Δ"
     finish_rows(ax, names, f"{what} (dotted: all cases)", 40)
     return ax
+
+
+def _draw(ax: Axes, rows: pd.DataFrame, of_model: ArrayLike) -> None:
+    """Draw rows of models as diamonds, and others in grey."""
+    for which, shade, shape in ((np.asarray(of_model, bool), _MODEL, "D"), (~np.asarray(of_model, bool), _OTHER, "o")):
+        draw_rows(ax, np.flatnonzero(which), rows[which], shade, shape)
 
 
 def _closeness(result: Judgement, model: str, ax: Axes) -> None:
@@ -214,14 +227,12 @@ def _closeness(result: Judgement, model: str, ax: Axes) -> None:
 def _replacement(result: Judgement, model: str, ax: Axes) -> None:
     test = result.test
     rows = test.table[test.table["model"] == model].sort_values("advantage", ascending=False)
-    ends = None
+    rows, places = rows.rename(columns={"advantage": "mean"}), range(len(rows))
     if test.comparison.several_clusters:
-        ends = test.interval(result.ci_prob, result.replicates, result.seed, by_annotator=True)
-    for place, row in enumerate(rows.to_dict("records")):
-        if ends is not None:
-            ax.plot(ends.loc[(model, row["annotator"])], [place, place], lw=2, color=_MODEL)
-        ax.plot([row["advantage"]], [place], "D", ms=6, mec=_MODEL, mfc=_MODEL if row["rejected"] else "white")
-        ax.plot([row["annotator_advantage"]], [place], "o", ms=6, color=_OTHER)
+        ends = test.interval(result.ci_prob, result.replicates, result.seed, by_annotator=True).loc[model]
+        rows = rows.drop(columns=["lower", "upper"], errors="ignore").join(ends, on="annotator")
+    draw_rows(ax, places, rows, _MODEL, "D", hollow=~rows["rejected"].to_numpy(bool))
+    draw_rows(ax, places, rows[["annotator_advantage"]].set_axis(["mean"], axis=1), _OTHER)
     finish_rows(ax, rows["annotator"].tolist(), "at least as close to the others (hollow: not won; grey: annotator)")
 
 
@@ -230,10 +241,7 @@ def _ability(result: Judgement, model: str, ax: Axes) -> None:
     rows = found.ability.iloc[::-1]
     order = np.concatenate([[0], 1 + np.argsort(-rows["mean"].to_numpy()[1:], kind="stable")])
     rows = rows.iloc[order]
-    for place, row in enumerate(rows.itertuples()):
-        style = {"color": _OTHER if place else _MODEL}
-        ax.plot([row.lower, row.upper], [place, place], lw=2, **style)
-        ax.plot([row.mean], [place], "o" if place else "D", ms=6, **style)
+    _draw(ax, rows, np.arange(len(rows)) == 0)
     alone = ""
     if found.typical is not None:
         ax.plot(interval(found.accuracy, result.ci_prob), [0, 0], lw=1, color=_MODEL)
@@ -245,23 +253,18 @@ def _ability(result: Judgement, model: str, ax: Axes) -> None:
 
 def _accuracy(result: Judgement, model: str, ax: Axes) -> None:
     if result.gold is not None:
-        gold = result.gold[model]
-        for place, (mean, shade) in enumerate(zip(gold.mean[:2], (_MODEL, _OTHER), strict=True)):
-            if gold.replicates is not None:
-                ends = interval(gold.replicates[:, place], result.ci_prob)
-                ax.plot(ends, [place, place], lw=2, color=shade)
-            ax.plot([mean], [place], "o" if place else "D", ms=6, color=shade)
-        finish_rows(ax, [model, "annotators' mean"], "accuracy against gold labels")
-        return
-    found = result.fits[model]
-    rows = [("their labels alone", found.accuracy.mean(), interval(found.accuracy, result.ci_prob), _MODEL)]
-    if found.independent is not None:
-        own = found.independent[0]
-        rows.append(("if independent", own.mean(), interval(own, result.ci_prob), _MODEL))
-    rows.append(("vote, ties shared", found.vote[0], found.vote[1:], _MODEL))
-    if found.typical is not None:
-        rows.append(("annotators' mean", found.typical.mean(), interval(found.typical, result.ci_prob), _OTHER))
-    for place, (_, mean, ends, shade) in enumerate(rows):
-        ax.plot(ends, [place, place], lw=2, color=shade)
-        ax.plot([mean], [place], "D" if shade == _MODEL else "o", ms=6, color=shade)
-    finish_rows(ax, [name for name, *_ in rows], "accuracy (line of the vote: all ties lost, all won)")
+        gold, words = result.gold[model], "accuracy against gold labels"
+        rows = pd.DataFrame({"mean": gold.mean[:2]}, [model, _PEOPLE])
+        if gold.replicates is not None:
+            rows["lower"], rows["upper"] = interval(gold.replicates[:, :2], result.ci_prob)
+    else:
+        found, words = result.fits[model], "accuracy (line of the vote: all ties lost, all won)"
+        drawn = {"their labels alone": found.accuracy}
+        drawn |= {} if found.independent is None else {"if independent": found.independent[0]}
+        of_each = {name: (own.mean(), *interval(own, result.ci_prob)) for name, own in drawn.items()}
+        of_each["vote, ties shared"] = found.vote
+        if found.typical is not None:
+            of_each[_PEOPLE] = found.typical.mean(), *interval(found.typical, result.ci_prob)
+        rows = pd.DataFrame(of_each, ["mean", "lower", "upper"]).T
+    _draw(ax, rows, rows.index != _PEOPLE)
+    finish_rows(ax, rows.index.tolist(), words)

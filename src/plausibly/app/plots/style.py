@@ -1,9 +1,10 @@
 """Shared by all figures: colours, axes, and labels that do not collide."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axes._secondary_axes import SecondaryAxis
 from matplotlib.figure import Figure
@@ -15,6 +16,7 @@ from plausibly.base.errors import ArgumentError
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 GREY = "#777777"
+DOTTED: dict[str, Any] = {"color": GREY, "lw": 0.8, "ls": (0, (2, 3)), "zorder": 1}  #: lines of reference
 
 
 def new_axes(ax: Axes | None, width: float = 6.0, height: float = 4.0) -> Axes:
@@ -54,6 +56,45 @@ def finish_rows(ax: Axes, names: Sequence[object], xlabel: str, most: int = 24) 
     grid(ax, "x")
 
 
+def draw_rows(
+    ax: Axes,
+    places: ArrayLike,
+    rows: pd.DataFrame,
+    shade: str | Sequence[str],
+    shape: str = "o",
+    *,
+    hollow: ArrayLike = False,
+    label: str | None = None,
+    alpha: Any = None,
+) -> None:
+    """Draw a row for each ``mean``, with a line from ``lower`` to ``upper`` if there are such columns."""
+    shades = np.broadcast_to(shade, len(rows))
+    if "lower" in rows:
+        ax.hlines(places, rows["lower"], rows["upper"], color=shades, lw=2, alpha=alpha, zorder=2)
+    faces = np.where(hollow, "white", shades)
+    style = {"marker": shape, "color": faces, "edgecolors": shades, "linewidths": 1.4, "alpha": alpha, "zorder": 3}
+    ax.scatter(rows["mean"], places, s=36, label=label, **style)
+
+
+def draw_matrix(
+    ax: Axes, cells: np.ndarray, write: Callable[[int, int], str], colours: str, low: float = 0.0, high: float = 1.0
+) -> None:
+    """Colour the cells of a matrix, and write what is written of each row and column, in white where it is dark."""
+    image = ax.imshow(cells, cmap=colours, vmin=low, vmax=high, aspect="auto")
+    for (row, column), value in np.ndenumerate(cells):
+        if text := "" if np.isnan(value) else write(row, column):
+            shade = "white" if np.mean(image.cmap(image.norm(value))[:3]) < 0.5 else "black"
+            ax.text(column, row, text, ha="center", va="center", color=shade, fontsize=8 if "\n" in text else None)
+
+
+def square(ax: Axes | None) -> Axes:
+    """Axes of two shares."""
+    ax = new_axes(ax, 5.0, 5.0)
+    ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
+    grid(ax, "both")
+    return ax
+
+
 def name_rows(ax: Axes, places: ArrayLike, names: Sequence[str]) -> None:
     """Write names at the left of rows, without ticks."""
     ax.set_yticks(places, names)
@@ -78,7 +119,7 @@ def limit_axis(ax: Axes, reliabilities: Sequence[float], room: float) -> None:
     """Label an axis of reliabilities, the last step being their limit, the point estimate."""
     limit = len(reliabilities)
     if limit:
-        ax.axvline(limit - 0.5, color=GREY, lw=0.8, ls=(0, (2, 3)), zorder=1)
+        ax.axvline(limit - 0.5, **DOTTED)
     ax.set_xticks(range(limit + 1), [f"{reliability:g}" for reliability in reliabilities] + ["point\nestimate"])
     ax.set(xlabel="reliability", xlim=(-room, limit + room))
 
@@ -92,10 +133,11 @@ def name_end(ax: Axes, name: str, at: tuple[float, float], offset: tuple[float, 
 def name_ends(ax: Axes, ends: Sequence[tuple[str, float, str]], x: float, offset: float) -> None:
     """Write names beside the right ends of lines, moved apart where they would collide: name, height and colour."""
     ax.margins(y=0.1)
-    low, high = ax.get_ylim()
+    scale, back = (np.log, np.exp) if ax.get_yscale() == "log" else (np.asarray, np.asarray)
+    low, high = scale(ax.get_ylim())
     gap = min(0.07, 1 / max(len(ends), 1)) * (high - low)
-    heights = within(spread([height for _, height, _ in ends], gap), gap, low + gap / 2, high - gap / 2)
-    for (name, _, shade), height in zip(ends, heights, strict=True):
+    heights = within(spread(scale([height for _, height, _ in ends]), gap), gap, low + gap / 2, high - gap / 2)
+    for (name, _, shade), height in zip(ends, back(heights), strict=True):
         name_end(ax, name, (x, height), (offset, 0), shade)
 
 
@@ -145,7 +187,7 @@ def plain(text: object, most: int = 40) -> str:
     return name.replace("$", r"\$")
 
 
-def spread(values: Sequence[float], gap: float) -> list[float]:
+def spread(values: ArrayLike, gap: float) -> list[float]:
     """Move labels apart as little as possible: same order, neighbours at least ``gap`` apart."""
     order = np.argsort(values, kind="stable")
     # Labels that touch form groups, each centred on its values; groups that touch join.
