@@ -70,7 +70,7 @@ ACCEPT |= {"plausibilities", "rank", "read_predictions"}
 ACCEPT |= {"save", "selected", "simplex", "sweep", "top_classes", "trace", "truth_of_labels", "worst_chains"}
 #: Functions of something else by the same name, or that need results or a posterior of another kind.
 OTHERS = {"alpha", "annotator_accuracies", "annotator_confusions", "annotator_reliabilities", "case_prior"}
-OTHERS |= {"corrupt_labels", "judgement", "ks", "labels_page", "largest_shifts", "measures_of_distances"}
+OTHERS |= {"corrupt_labels", "judgement", "ks", "largest_shifts", "measures_of_distances"}
 OTHERS |= {
     "mean_ratings",
     "severities",

@@ -7,7 +7,7 @@ break between words, and the table has as many rows as the other lines leave.
 
 import html
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -108,8 +108,8 @@ class About(NamedTuple):
     title: str = "Result"
     facts: Mapping[str, str] = {}  #: about the data and settings
     assumed: Sequence[tuple[str, str]] = ()  #: on what, and what is assumed
-    sources: Sequence[str] = ()  #: to cite
-    parts: Sequence[Part] = ()  #: sections that come first
+    sources: Sequence[str | tuple[str, str]] = ()  #: to cite, perhaps after what for
+    parts: Sequence[Part] | Callable[[], Sequence[Part]] = ()  #: sections that come first, or a function of them
     understood: str = ""  #: what was read
 
 

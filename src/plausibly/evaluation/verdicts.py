@@ -1,6 +1,6 @@
 """Whether one classifier is better than another, for whom, at which cut-off, and what would make that more certain."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -255,11 +255,3 @@ def percent(share: float) -> str:
     if 0.995 <= share < 1:
         return "more than 99 %"
     return "less than 1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
-
-
-def short_shares(shares: Sequence[float]) -> str:
-    """Write shares of draws in percent for a table; nothing if they are unknown."""
-    if np.isnan(shares).any():
-        return ""
-    short = (percent(share).replace("more than ", ">").replace("less than ", "<") for share in shares)
-    return "/".join(one.removesuffix(" %") for one in short)

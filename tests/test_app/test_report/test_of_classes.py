@@ -9,12 +9,12 @@ import pytest
 import xarray as xr
 
 import plausibly as pb
-from plausibly.app.report import headline, render
+from plausibly.app.report import render
 from plausibly.app.report._cases import UNSURE, clear_cases
 from plausibly.app.report._summary import prior_notes
 from plausibly.app.report.label_metrics import confusions_in_words, truths
 from plausibly.app.report.of_labels import expert_in_words
-from plausibly.app.report.tables import value_and_interval
+from plausibly.app.report.tables import accuracy_table, value_and_interval
 from plausibly.app.results.evaluation import of_sweep
 from tests import worlds
 from tests.test_app.test_report.page import Page, without_figures
@@ -149,10 +149,10 @@ def test_accuracies_are_withheld_where_classifiers_saw_the_labels_or_there_is_on
     assert "S agrees with more labels than is possible" in text
     assert "nan %" not in text
     assert "is better than" not in text.split('id="details"')[0]
-    rows = headline(swept)
-    assert rows["run"].unique().tolist() == ["rec"]
+    rows = accuracy_table(swept)
+    assert rows["model"].unique().tolist() == ["rec"]
     assert rows["classifier"].tolist() == ["A", "S"]
-    assert rows["better"].isna().all()
+    assert rows["P(better than the next)"].isna().all()
     screen = of_sweep(swept)
     assert "accuracy" not in screen.table.columns
     assert "first choice is" not in screen.headline

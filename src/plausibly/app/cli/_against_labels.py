@@ -4,7 +4,6 @@ import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,31 +11,27 @@ import pandas as pd
 
 from plausibly.aggregation import aggregate
 from plausibly.aggregation.sweeps.label_results import label_metrics
-from plausibly.aggregation.sweeps.runs import group_table, metric_table
 from plausibly.app.cli._asked_metrics import (
     chosen_thresholds,
     graded,
     how_chosen,
     parse_metrics,
-    with_class,
-    write_curves,
 )
-from plausibly.app.cli._folder import keep_others, make_folder
+from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._groups import groups_and_clusters
-from plausibly.app.cli._options import EvaluatedData, MetricOptions, SweepOptions
-from plausibly.app.cli._output import WITHOUT_QUICK, TablesInParts, complain, say, show
+from plausibly.app.cli._options import EvaluatedData, MetricOptions, Output, SweepOptions
+from plausibly.app.cli._output import WITHOUT_QUICK, check_answers, complain, say
 from plausibly.app.cli._requirements import (
     REQUIREMENTS,
-    check_met,
     check_requirements,
     parse_requirements,
     requirement_rows,
     requirement_sentences,
 )
-from plausibly.app.report import labels_page
 from plausibly.app.report.label_metrics import best_first
-from plausibly.app.report.of_labels import numbers_in_words, readers_beside
+from plausibly.app.report.of_labels import names_of, numbers_in_words, readers_beside
 from plausibly.app.results.evaluation import of_labels
+from plausibly.app.screen import Piece
 from plausibly.base.errors import ArgumentError, PlausiblyWarning, PredictionError
 from plausibly.base.names import some
 from plausibly.data.annotations import Annotations, Scores
@@ -51,11 +46,10 @@ from plausibly.evaluation import evaluate, panels
 from plausibly.evaluation.cautions import without_answer
 from plausibly.evaluation.experts import enough_labels
 from plausibly.evaluation.metrics import usual_metrics
-from plausibly.evaluation.summaries import few_cases
 from plausibly.evaluation.thresholds import decided
 from plausibly.evaluation.truth import truth_in_words
 
-METRICS, GROUPS, READERS, REPORT = "metrics.csv", "groups.csv", "readers.csv", "report.html"
+REPORT = "report.html"
 
 
 def refuse_model(truth: str, given: Mapping[str, Any]) -> None:
@@ -71,21 +65,20 @@ def against_labels(
     data: EvaluatedData,
     settings: SweepOptions,
     asked: MetricOptions,
-    out: Path,
+    output: Output,
     *,
     suffix: str,
-    quiet: bool,
     fresh: bool = False,
-    reported: bool = True,
+    quick: bool = False,
 ) -> None:
     """Evaluate classifiers against what experts would say; write tables and a report, and print the numbers."""
     if not data.files and asked.gold is None:
         raise ArgumentError(f"--truth {asked.truth} is about classifiers, but there are no --predictions: give some.")
-    read = graded(data, asked, threshold=settings.threshold, progress=not quiet)
+    read = graded(data, asked, threshold=settings.threshold, progress=not output.quiet)
     arguments = settings.arguments() | data.left_out(settings.extra)
     at, extra, logits = settings.threshold, arguments["extra"], arguments["logits"]
     if asked.threshold_from is not None:
-        at, extra = chosen_thresholds(data, asked, read, logits, progress=not quiet), "ignore"
+        at, extra = chosen_thresholds(data, asked, read, logits, progress=not output.quiet), "ignore"
     if isinstance(read, Scores):
         read, at = read.split(settings.threshold), None
     given: Mapping[str, Any] = data.files
@@ -117,10 +110,10 @@ def against_labels(
     groups = None if by is None else read_groups(by, read.cases, intersections=data.intersections)
     options: dict[str, Any] = {"clusters": clusters}
     options |= {name: arguments[name] for name in ("break_ties", "replicates", "seed") if name in arguments}
-    make_folder(out, [data.annotations], fresh=fresh)
+    make_folder(output.out, [data.annotations], fresh=fresh)
     source: Any = read
     if asked.truth == "panel" and not enough_labels(read, asked.n_experts, asked.readers, ordered=asked.ordered):
-        source = aggregate(read, predictions=lined_up, seed=settings.seed, progress=not quiet)
+        source = aggregate(read, predictions=lined_up, seed=settings.seed, progress=not output.quiet)
     evaluated = partial(
         evaluate,
         source,
@@ -164,47 +157,17 @@ def against_labels(
 
     beside = asked.gold is not None and data.files and weights is None
     readers = readers_beside(annotated, gold, results.attrs.get("positive"), settings.ci_prob) if beside else None
-    named = "gold" if asked.gold is not None else {"panel": f"panel of {asked.n_experts}"}.get(asked.truth, asked.truth)
-    model = {"model": named, "reliability": np.nan}
-    files = TablesInParts(out, suffix)
-    table = metric_table(results, model)
-    if unweighted is not None:
-        table = pd.concat([table, metric_table(unweighted, model | {"model": "gold, unweighted"})], ignore_index=True)
-    files.write(METRICS, with_class(table))
-    if groups is not None:
-        table = with_class(group_table(results, model))
-        few = pd.Series(few_cases(results), results["group"].values)
-        if len(table):
-            table["few"] = few.loc[table["column"] + ": " + table["group"]].to_numpy()
-        files.write(GROUPS, table)
-    write_curves(results, model, files)
-    if readers is not None:
-        files.write(READERS, readers.table)
-    judged = requirement_rows(results, required, model, read)
+    if grave := serious(audit(read, lined_up), told=False) if not output.quiet else ():
+        complain(f"the data have {', '.join(grave)}: run plausibly audit.", "Note")
+    screen = of_labels(results, of_panels, read, asked.names, readers=readers, unweighted=unweighted)
+    judged = requirement_rows(results, required, names_of(results), read)
     if required:
-        files.write(REQUIREMENTS, judged)
+        screen = screen._replace(files=[*screen.files, Piece(REQUIREMENTS, judged)])
     met = list(requirement_sentences(judged))
     sources = data.sources({"thresholds": asked.threshold_from, "gold labels": asked.gold})
-    if reported:
-        keep_others(out / REPORT)
-        (out / REPORT).unlink(missing_ok=True)
-    screen = of_labels(results, of_panels, read, asked.names)
-    screen = screen._replace(notes=[*screen.notes, *([] if readers is None else [readers.sentence])])
-    if reported:
-        from plausibly.app.report import write  # and what only it needs
-
-        further: dict[str, Any] = {"requirements": met, "readers": readers, "progress": not quiet}
-        write(labels_page(results, of_panels, read, screen, sources, **further), out / REPORT)
-    if grave := serious(audit(read, lined_up), told=False) if not quiet else ():
-        complain(f"the data have {', '.join(grave)}: run plausibly audit.", "Note")
-    if quiet:
-        say(f"{screen.headline} Results: {out}.")
-    else:
-        show(screen, str(out / REPORT) + WITHOUT_QUICK * (not reported), kept=5 + len(met))
-        say(f"Wrote {', '.join([*files.names, *([REPORT] if reported else [])])} to {out}")
-    for told in met:
-        say(told)
-    check_met(judged)
+    further = {"without": WITHOUT_QUICK * quick, "quietly": f" Results: {output.out}."}
+    output.publish(screen, REPORT, sources, met, 2 * len(met), suffix, **further)
+    check_answers(met)
 
 
 def _selection(

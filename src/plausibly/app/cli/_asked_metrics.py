@@ -1,30 +1,25 @@
 """Metrics of labels in ``plausibly evaluate``: those of the user's own, and thresholds."""
 
 import runpy
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 
 from plausibly.app.cli._options import AnnotatedData, EvaluatedData, MetricOptions, parse_numbers, predicted_by_all
-from plausibly.app.cli._output import TablesInParts
 from plausibly.app.cli._requirements import parse_requirements
 from plausibly.base.errors import AnnotationError, ArgumentError, FileError
 from plausibly.base.names import some
 from plausibly.data.annotations import Annotations, Scores, read_classes
 from plausibly.data.annotations.io.columns import is_number
-from plausibly.evaluation import choose_threshold, curve_points
+from plausibly.evaluation import choose_threshold
 from plausibly.evaluation.metrics import USUAL, public_name
 from plausibly.evaluation.truth import truth_in_words
 from plausibly.metrics import Metric, OrderMetric, SumMetric
 
-CURVES, CONFUSION = "curves.csv", "confusion.csv"
 RULES = "specificity", "sensitivity", "net_benefit"  #: by which a threshold is chosen
-_COORDINATES = "classifier", "class_name", "mean", "lower", "upper", "total_lower", "total_upper"
 
 
 def graded(
@@ -177,35 +172,3 @@ def _truth_of_threshold(options: MetricOptions) -> dict[str, Any]:
     """Truth that thresholds are chosen against, which has no model."""
     truth = "annotator" if options.truth == "most-plausible" else options.truth
     return {"truth": truth, "panel": options.threshold_panel}
-
-
-def with_class(table: pd.DataFrame) -> pd.DataFrame:
-    """Add a column for classes, which tables have whether or not a metric has a value for every class."""
-    if "class" not in table and "metric" in table:
-        table.insert(table.columns.get_loc("metric") + 1, "class", "")
-    return table
-
-
-def write_curves(results: xr.Dataset, names: Mapping[str, Any], files: TablesInParts) -> None:
-    """Write the points of curves, and confusion matrices, if there are any."""
-    tables: dict[str, list[pd.DataFrame]] = {CURVES: [], CONFUSION: []}
-    plain = {"classifier", "class_name", "draw"}
-    ungrouped = results.drop_dims("group", errors="ignore")
-    for metric in [str(name) for name, of in ungrouped.items() if of.dims[-1:] == ("draw",) and {*of.dims} - plain]:
-        table = curve_points(results, metric)
-        if metric == "confusion":
-            numbers = [name for name in table if name not in ("classifier", "true_class", "named_class")]
-            table[numbers] *= results[metric].attrs["n_cases"]
-            tables[CONFUSION].append(table.rename(columns={"mean": "cases"}))
-            continue
-        axes = [name for name in table if name not in _COORDINATES]
-        at = table[axes[0]] if len(axes) == 1 else table[axes].astype(str).agg(" × ".join, axis=1)
-        classes = table.get("class_name", "")
-        shown = table[["classifier"]].assign(metric=metric, **{"class": classes}, axis=" × ".join(axes), at=at)
-        tables[CURVES].append(shown.join(table[[name for name in _COORDINATES[2:]]]))
-    for name, parts in tables.items():
-        if parts:
-            table = pd.concat(parts, ignore_index=True)
-            for place, (column, value) in enumerate(names.items(), 1):
-                table.insert(place, column, value)
-            files.write(name, table)

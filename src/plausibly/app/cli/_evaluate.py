@@ -11,15 +11,13 @@ import pandas as pd
 from plausibly.aggregation import parse_variants
 from plausibly.aggregation.sweeps import Folder, Plan, Sweep, posterior_name
 from plausibly.app.cli import _options as options
-from plausibly.app.cli._against_labels import against_labels, refuse_model
+from plausibly.app.cli._against_labels import REPORT, against_labels, refuse_model
 from plausibly.app.cli._app import example
 from plausibly.app.cli._asked_metrics import (
     chosen_thresholds,
     graded,
     how_chosen,
     parse_metrics,
-    with_class,
-    write_curves,
 )
 from plausibly.app.cli._folder import keep_others, make_folder, writing
 from plausibly.app.cli._groups import groups_and_clusters
@@ -27,7 +25,7 @@ from plausibly.app.cli._model_names import EvaluatedModelNames
 from plausibly.app.cli._output import (
     WITHOUT_QUICK,
     TablesInParts,
-    check_converged,
+    check_answers,
     complain,
     say,
     show,
@@ -36,7 +34,6 @@ from plausibly.app.cli._output import (
 from plausibly.app.cli._ratings import describe_ratings
 from plausibly.app.cli._requirements import (
     REQUIREMENTS,
-    check_met,
     check_requirements,
     parse_requirements,
     requirement_sentences,
@@ -44,7 +41,8 @@ from plausibly.app.cli._requirements import (
 )
 from plausibly.app.report import lead, order_over_runs
 from plausibly.app.report.label_metrics import truths
-from plausibly.app.report.tables import checks_failed, headline_metrics
+from plausibly.app.report.tables import GROUPS, checks_failed, curve_tables, headline_metrics, with_class
+from plausibly.app.report.tables import METRICS_TABLE as METRICS
 from plausibly.app.results.evaluation import of_sweep
 from plausibly.app.screen import Screen
 from plausibly.base.errors import ArgumentError
@@ -70,7 +68,7 @@ if TYPE_CHECKING:
 
 OF_MODELS = "ties", "mode", "unranked", "concentration"  #: options after which models are as published
 OF_SAMPLES = "prior_kappa", "prior", "draws", "chains", "warmup", "k"  #: further options that only models have
-METRICS, CERTAINTY, GROUPS, REPORT = "metrics.csv", "certainty.csv", "groups.csv", "report.html"
+CERTAINTY = "certainty.csv"
 DIFFERENCES, RANKINGS = "differences.csv", "rankings.csv"
 ALPHA, SPLITS = 0.1, 20  #: of the sets in the report
 LEAST, MOST = 40, 2**24  #: cases, and scores of a classifier, between which sets are measured
@@ -187,7 +185,8 @@ def evaluate(
         names = (*OF_MODELS, *OF_SAMPLES)
         of_models |= {f"--{name.replace('_', '-')}": getattr(settings, name) for name in names}
         refuse_model(asked.truth, of_models)
-        against_labels(data, settings, asked, out, suffix=suffix, quiet=quiet, fresh=store.fresh, reported=not quick)
+        output = options.Output(out, quiet)
+        against_labels(data, settings, asked, output, suffix=suffix, fresh=store.fresh, quick=quick)
         return
     read = graded(data, asked, threshold=settings.threshold, progress=not quiet)
     if isinstance(read, Scores) and not are_ratings(read) and _asks_nothing(data, models, settings, asked):
@@ -307,9 +306,9 @@ def run(
         files.write(CERTAINTY, done.certainty())
         if data.by is not None:
             files.write(GROUPS, with_class(done.groups()))
-        write_curves(done.results, done.names, files)
-        for name, table in done.shared.items():
-            files.write(name, table.assign(model=done.label))
+        shared = ((name, table.assign(model=done.label)) for name, table in done.shared.items())
+        for name, table in (*curve_tables(done.results, done.names), *shared):
+            files.write(name, table)
         runs.append(done)
         if len(runs) == 1 and plan.leading == 0 and not quiet:
             first = plan.sweep(runs, fresh)
@@ -479,7 +478,4 @@ def finish(
     answered = f"{of_sweep(swept, named=named).headline} " if quiet else ""
     if quiet or not swept.converged:
         say(f"{answered}{swept.verdict()}{where}{f' Results: {out}.' if quiet else ''}")
-    for told in requirement_sentences(judged):
-        say(told)
-    check_converged(swept.converged, strict=strict)
-    check_met(judged)
+    check_answers(requirement_sentences(judged), swept.converged, strict=strict)

@@ -8,7 +8,7 @@ from plausibly.agreement.judge.judgement import QUESTIONS
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
-from plausibly.app.cli._output import answer_sentences, check_answers, check_converged, say
+from plausibly.app.cli._output import answer_sentences, check_answers, say
 from plausibly.app.results import of
 from plausibly.base.errors import ArgumentError
 from plausibly.data.labels import read_gold
@@ -79,8 +79,7 @@ def judge(
     right = {name: "" if gold and name == "truth" else "if the annotators are right, " for name in required}
     told = answer_sentences((name, one.name, one.answer, right[one.name] + one.allowed) for name, one in questions)
     output.publish(of(result), REPORT, sources, told, kept)
-    check_converged(all(fit.converged for fit in result.fits.values()), strict=output.strict)
-    check_answers(told)
+    check_answers(told, all(fit.converged for fit in result.fits.values()), strict=output.strict)
 
 
 def _required(text: str | None) -> list[str]:

@@ -145,6 +145,15 @@ class StrictOutput(Output):
     strict: bool = False
 
 
+@dataclass
+class IntoResults(Publisher):
+    """The same of commands that always write into a folder."""
+
+    out: Path = Path("results")
+    strict: bool = False
+    quiet: bool = False
+
+
 @of("plausibly:read_annotations", "case:COLUMN annotator:COLUMN label:COLUMN score:COLUMN count:COLUMN")
 @dataclass(kw_only=True)
 class Reading:

@@ -150,25 +150,31 @@ class Publisher:
         sources: Mapping[str, str] | None = None,
         decision: Sequence[str] = (),
         kept: int = 0,
+        suffix: str = ".csv",
+        without: str = "",
+        quietly: str = "",
     ) -> None:
         """Show a screen, write its files, and a page if that is named, and say which; if quiet, say the headline.
 
         `sources` are the files that the page is of, `decision` says whether requirements are met. What is not written
-        is not made. `kept` lines are left for what the command says afterwards.
+        is not made. `kept` lines are left for what the command says afterwards. Tables have a `suffix`. `without` says
+        why the page is not written this time, and `quietly` what comes after the headline.
         """
         if self.quiet:
-            say(screen.headline)
+            say(f"{screen.headline}{quietly}")
         else:
-            where = f"{self.out / screen.more}" if self.out and screen.more else "--out FOLDER writes all"
+            more = page or screen.more
+            where = f"{self.out / more}{without}" if self.out and more else "--out FOLDER writes all"
             show(screen, where, kept + _UNDERSTOOD + (_WRITTEN if self.out else 1))
         if self.out is None:
             return
+        page = "" if without else page
         if page:
             from plausibly.app.report import write as write_page
             from plausibly.app.report.page import page_of
 
             write(partial(write_page, page_of(screen, sources, decision)), self.out / page)
-        files = [one for one in screen.files if one.file]
+        files = [one._replace(file=one.file.replace(".csv", suffix)) for one in screen.files if one.file]
         for one in files:
             of_path = one.file.endswith(".nc")  # which a function writes
             write(one.content if of_path else one.made(), self.out / one.file)
@@ -231,9 +237,10 @@ def answer_sentences(answers: Iterable[tuple[str, str, str, str]]) -> list[str]:
     return told
 
 
-def check_answers(told: Iterable[str]) -> None:
-    """Say which requirements are met, and exit with status 3 if one is not."""
+def check_answers(told: Iterable[str], converged: bool = True, *, strict: bool = False) -> None:
+    """Say which requirements are met, and exit with status 3 if one is not; with 1 if `strict` and not `converged`."""
     for sentence in (told := list(told)):
         say(sentence)
+    check_converged(converged, strict=strict)
     if any("not met" in sentence for sentence in told):
         raise typer.Exit(UNMET)

@@ -6,13 +6,11 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
-import typer
 import xarray as xr
 
 from plausibly.aggregation import run_label
 from plausibly.aggregation.sweeps import Sweep
 from plausibly.app.cli._options import parse_numbers
-from plausibly.app.cli._output import UNMET
 from plausibly.app.report import alike, lead
 from plausibly.app.report.tables import checks_failed
 from plausibly.base.bootstrap import check_probability
@@ -193,9 +191,3 @@ def _rounded(share: float, required: float) -> str:
     """
     digits = next((n for n in range(2, 9) if (round(share, n) >= required) == (share >= required)), 9)
     return f"{share:.{digits}f}"
-
-
-def check_met(table: pd.DataFrame) -> None:
-    """Exit with the status of a requirement that is not met, if there is one."""
-    if len(table) and not table["met"].all():
-        raise typer.Exit(UNMET)

@@ -1,26 +1,25 @@
 """``plausibly sweep``: every metric over models and reliabilities, and where the ranking of classifiers changes."""
 
 from functools import partial
-from pathlib import Path
 
+import pandas as pd
 from matplotlib.figure import Figure
 
 from plausibly.aggregation import parse_variants
 from plausibly.aggregation.sweeps import Folder, Plan, Sweep
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
-from plausibly.app.cli._folder import keep_others, make_folder
+from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._groups import read_column
 from plausibly.app.cli._model_names import ModelNames
-from plausibly.app.cli._output import TablesInParts, check_converged, say, show, speaker, write
+from plausibly.app.cli._output import check_converged, speaker
 from plausibly.app.plots import ranking_by_reliability
 from plausibly.app.plots.style import new_figure
 from plausibly.app.results.evaluation import of_sweep
+from plausibly.app.screen import Piece
 from plausibly.base.errors import ArgumentError
 from plausibly.data.annotations.usual_models import usual_models
 from plausibly.metrics.words import metric_name
-
-TABLE, RANKINGS, ARRAYS, FIGURE = "sweep.csv", "rankings.csv", "sweep.nc", "rankings.svg"
 
 
 @example(
@@ -39,9 +38,7 @@ def sweep(
     metric: str = "top1_accuracy",
     store: options.StoreOptions,
     dask: str | None = None,
-    out: Path = Path("results"),
-    strict: bool = False,
-    quiet: bool = False,
+    output: options.IntoResults,
 ) -> None:
     """Sweep metrics over models and reliabilities to see where the ranking of classifiers changes.
 
@@ -58,7 +55,7 @@ def sweep(
     metric METRIC
         Metric to rank the classifiers by, such as top3_average_overlap.
     """
-    read = data.read(progress=not quiet)
+    read = data.read(progress=not output.quiet)
     if not data.files:
         raise ArgumentError("a sweep ranks classifiers, but no --predictions were given: write for example A=a.csv.")
     plan = Plan.of(
@@ -71,35 +68,36 @@ def sweep(
     )
     if metric not in plan.metrics:
         raise ArgumentError(f"--metric must be one of {', '.join(plan.metrics)}, but {metric!r} was given: choose one.")
-    make_folder(out, [data.annotations], fresh=store.fresh)
-    runs, files = [], TablesInParts(out)
-    folder = Folder(out, **vars(store))
-    keep_others(out / TABLE)
-    for done in plan.runs(folder, progress=not quiet, say=speaker(quiet), scheduler=dask):
-        files.write(TABLE, done.metrics())
-        runs.append(done)
-    swept = plan.sweep(runs)
+    make_folder(output.out, [data.annotations], fresh=store.fresh)
+    runs = plan.runs(
+        Folder(output.out, **vars(store)), progress=not output.quiet, say=speaker(output.quiet), scheduler=dask
+    )
+    swept = plan.sweep([*runs])
     table = swept.rankings(metric)
-    write(table.assign(metric=metric), out / RANKINGS)
-    write(partial(swept.dataset.to_netcdf, engine="h5netcdf"), out / ARRAYS)
-    write(figure(swept, metric), out / FIGURE)
-    if not quiet:
-        show(of_sweep(swept, named=bool(model)), TABLE, kept=8)
-        say(f"Wrote {TABLE}, {ARRAYS}, {RANKINGS}, {FIGURE} and {len(runs)} × posterior-* to {out}")
+    files = [
+        Piece("sweep.csv", swept.metrics),
+        Piece("sweep.nc", partial(swept.dataset.to_netcdf, engine="h5netcdf")),
+        Piece("rankings.csv", table.assign(metric=metric)),
+        Piece("rankings.svg", partial(_draw, swept, metric)),
+    ]
+    told = _changes(table, metric)
+    told += f" {swept.verdict()}" if output.quiet or not swept.converged else ""
+    screen = of_sweep(swept, named=bool(model))._replace(files=files, more="sweep.csv")
+    output.publish(screen._replace(headline=told if output.quiet else f"{screen.headline} {told}"))
+    check_converged(swept.converged, strict=output.strict)
+
+
+def _changes(table: pd.DataFrame, metric: str) -> str:
+    """Say where the ranking of the classifiers changes."""
     rows = table.loc[table["changes"].astype(bool), ["model", "reliability", "ranking"]].to_numpy().tolist()
-    changes = [f"{model}@{reliability:g}: {ranking}" for model, reliability, ranking in rows]
-    name = metric_name(metric)
+    changes = "; ".join(f"{model}@{reliability:g}: {ranking}" for model, reliability, ranking in rows)
     if changes:
-        say(f"The ranking by {name} changes at {'; '.join(changes)}.".replace("@inf", " at the point estimate"))
-    else:
-        orders = " and ".join(dict.fromkeys(table["ranking"]))
-        say(f"The ranking by {name}, {orders}, is the same at every reliability of each model.")
-    if quiet or not swept.converged:
-        say(swept.verdict())
-    check_converged(swept.converged, strict=strict)
+        return f"The ranking by {metric_name(metric)} changes at {changes.replace('@inf', ' at the point estimate')}."
+    orders = " and ".join(dict.fromkeys(table["ranking"]))
+    return f"The ranking by {metric_name(metric)}, {orders}, is the same at every reliability of each model."
 
 
-def figure(swept: Sweep, metric: str) -> Figure:
+def _draw(swept: Sweep, metric: str) -> Figure:
     """Draw the rankings of all models one below the other."""
     models, height = list(swept.models), 1.8 + 0.55 * len(swept.classifiers)  # inches
     drawn, axes = new_figure(5.2, height * len(models), len(models))

@@ -3,6 +3,4 @@ from ._summary import alike as alike
 from ._summary import order_over_runs as order_over_runs
 from ._sweep import render as render
 from ._sweep import report as report
-from .of_labels import labels_page as labels_page
-from .tables import headline as headline
 from .tables import lead as lead

@@ -1,15 +1,12 @@
 """The metric of the main table by group of cases, and quantities that all cases share, such as annotators."""
 
-from functools import partial
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from plausibly.aggregation.sweeps import Run, Sweep
 from plausibly.agreement.annotators import COMMON, group_sentences, severity_sentences
-from plausibly.app.plots import metric_by_group
-from plausibly.app.report.label_metrics import group_tables, new_cases, plain_metrics, truths
+from plausibly.app.report.label_metrics import group_tables, new_cases, of_column, plain_metrics, truths
 from plausibly.app.report.tables import headline_metrics, intervals, lead
 from plausibly.base.bootstrap import width_in_words
 from plausibly.data.groups import TIMES
@@ -41,6 +38,11 @@ _POPULATION = (
     "plausible one."
 )
 
+_PEOPLE = {  # tables of what cases share: caption, explanation, and what they come to
+    "annotators": ("Accuracy of annotators", _TRUE_CLASS, group_sentences),
+    "severities": ("Severity of raters", _RATERS, severity_sentences),
+}
+
 
 def results_by_group(swept: Sweep) -> tuple[str, list[Any]]:
     """Title of the section, and its content: the worst groups, and a figure and a table by column."""
@@ -61,12 +63,8 @@ def results_by_group(swept: Sweep) -> tuple[str, list[Any]]:
     labels = truths(swept)[:1]
     grouped = [of if "truth" in of.attrs else run.results for of in labels]
     for number, column in enumerate(columns):
-        own = table.loc[table["column"] == column]
-        if number < MOST_FIGURES and len(set(own["group"])) <= MOST_DRAWN:
-            inside = np.flatnonzero(run.results["group_column"].values == column)
-            drawn = partial(metric_by_group, run.results.isel(group=inside), metric)
-            shown.append({f"{capitalised(words)} by {column}; hollow: few cases; dotted: all cases": drawn})
-        shown.append(group_tables(run.results, column, [metric], f"{capitalised(words)} by {column}"))
+        drawn = number < MOST_FIGURES and table.loc[table["column"] == column, "group"].nunique() <= MOST_DRAWN
+        shown += of_column(run.results, column, [metric], f"{capitalised(words)} by {column}", drawn=drawn)
         for results in grouped:
             caption = f"By {column}, against {truth_in_words(labels[0].attrs)} [{new_cases(results)}]"
             shown.append(group_tables(results, column, plain_metrics(results), caption))
@@ -100,28 +98,13 @@ def what_cases_share(swept: Sweep) -> list[Any]:
 
 def _of_run(run: Run) -> list[Any]:
     found: list[Any] = []
-    if "annotators" in run.shared:
-        table = run.shared["annotators"]
-        told = " ".join(
-            [
-                _TRUE_CLASS.format(run.label, width_in_words(run.results)),
-                *group_sentences(table),
-                run.attrs.get("err_together", ""),
-            ]
-        )
-        found += [told.strip(), {f"Accuracy of annotators, {run.label}": table}]
-    if "confusions" in run.shared:
-        found.append(_confusion(run.shared["confusions"], run.label))
-    if "severities" in run.shared:
-        table = run.shared["severities"]
-        told = " ".join(
-            [
-                _RATERS.format(run.label, width_in_words(run.results)),
-                *severity_sentences(table),
-                run.attrs.get("err_together", ""),
-            ]
-        )
-        found += [told.strip(), {f"Severity of raters, {run.label}": table}]
+    for name, (caption, words, sentences) in _PEOPLE.items():
+        if name in run.shared:
+            table, together = run.shared[name], run.attrs.get("err_together", "")
+            told = [words.format(run.label, width_in_words(run.results)), *sentences(table), together]
+            found += [" ".join(told).strip(), {f"{caption}, {run.label}": table}]
+        if name == "annotators" and "confusions" in run.shared:
+            found.append(_confusion(run.shared["confusions"], run.label))
     if "shifts" in run.shared:
         caption = f"Classes that the population prior moves most, {run.model}"
         found += [_POPULATION.format(run.model), {caption: run.shared["shifts"].head(MOST_SHIFTS)}]

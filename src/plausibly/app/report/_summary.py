@@ -17,7 +17,7 @@ from plausibly.app.report._cases import (
     of_prior,
     stay_open,
 )
-from plausibly.app.report.tables import annotated_cases, checks_failed, headline, headline_metrics, lead
+from plausibly.app.report.tables import annotated_cases, best_under, checks_failed, headline_metrics, lead
 from plausibly.app.screen import short_names
 from plausibly.decisions.planning import Plan
 from plausibly.decisions.planning.advice import in_short
@@ -33,15 +33,15 @@ _NAMED = 5  # cases in a sentence
 def next_steps(swept: Sweep, plan: Plan | None = None) -> Iterator[str]:
     """Say what to do next: sample longer, add cases or labels (those of a plan, if there is one), look at cases."""
     run = lead(swept)
-    rows = _rows(swept, run)
+    best = best_under(swept, run)
     if not swept.converged:
         yield (
             "Make the chains converge, as the line at the top advises, before you use results that depend on the cases "
             "where they did not."
         )
     known = not checks_failed(swept, "ceiling")
-    if known and plan is None and len(rows) > 1 and run.results.sizes["draw"] > 1:
-        first, second = rows[0]["classifier"], rows[1]["classifier"]
+    if known and plan is None and len(best) > 1 and run.results.sizes["draw"] > 1:
+        first, second, *_ = best
         if said := advice(difference(run.results, headline_metrics(swept)[0], first, second), learns(run.attrs)):
             yield f"Is {first} better than {second}? {said}"
     yield from _labels(swept, run, plan)
@@ -53,11 +53,6 @@ def next_steps(swept: Sweep, plan: Plan | None = None) -> Iterator[str]:
             "documentation lists the usual ones)."
         )
     yield from prior_notes([other for other in alike(swept.runs, run) if other is not run])
-
-
-def _rows(swept: Sweep, run: Run) -> list[dict]:
-    """Rows of the main table for a run, the best classifier first."""
-    return headline(swept, [run]).to_dict("records") if swept.classifiers else []
 
 
 def certainty_in_words(swept: Sweep, run: Run) -> str:

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from io import StringIO
 from typing import Any
 from urllib.parse import quote
@@ -29,11 +30,11 @@ from plausibly.app.report._exhibits import write
 from plausibly.app.report._figures import SECTIONS, drawn, undrawn
 from plausibly.app.report._summary import attainable, certainty_in_words, next_steps, order_over_runs
 from plausibly.app.report.label_metrics import of_classes
-from plausibly.app.report.of_labels import labels_page
-from plausibly.app.report.page import Page, Part, about, data_facts, page_of
+from plausibly.app.report.page import Page, data_facts, page_of
 from plausibly.app.report.tables import (
     SAME_AS_ACCURACY,
     accuracy_table,
+    all_sizes,
     annotated_cases,
     certainty_table,
     checks_failed,
@@ -41,12 +42,11 @@ from plausibly.app.report.tables import (
     headline_metrics,
     lead,
     not_converged_table,
-    panel_table,
     strata_table,
 )
-from plausibly.app.results import kind_of, of
+from plausibly.app.results import of
 from plausibly.app.results.evaluation import of_sweep
-from plausibly.app.screen import Screen
+from plausibly.app.screen import About, Part, Screen
 from plausibly.base.bootstrap import width_in_words
 from plausibly.base.errors import ArgumentError, show
 from plausibly.base.names import many
@@ -107,7 +107,6 @@ READING = {
     "several values. Models are written model@reliability.",
     "top-k accuracy": "Share of cases whose most plausible class is among the first k choices, averaged over draws.",
     "majority vote": "The same against the class with the most votes (the first in class order if votes tie).",
-    "better/equal/worse": "Percentages of draws in which a classifier is better than the one in the next row.",
     "ambiguity": "Expected entropy of the plausibilities. With few labels, it reflects the prior.",
     "uncertainty": "Mutual information of the next label and the plausibilities: what it should tell (in nats).",
     "prior": "Share of the prior in what is known of a case.",
@@ -159,11 +158,6 @@ def sweep_page(
     by, grouped = results_by_group(swept)
     of_labels, class_by_class = of_classes(swept)
     chains = any(one.has_chains for one in swept.runs)
-    panels = (
-        []
-        if swept.panels is None
-        else [{f"Panels of n experts [{width_in_words(swept.panels)} interval]": _panels(swept)}]
-    )
     some = annotated_cases(swept.annotations)
     voted = f"; majority vote of the {swept.annotations.annotated.n_cases:,} cases with annotations" if some else ""
     accuracy = (
@@ -172,43 +166,41 @@ def sweep_page(
         else None
     )
     classifiers, settings = many(len(swept.classifiers), "classifier"), many(len(swept.runs), "setting")
-    return Page(
-        "Classifiers under uncertain ground truth",
-        screen,
+    parts = [
+        Part("How to read these numbers", list(_reading(run)), "read"),
+        Part("Accuracy under every model", accuracy, "result"),
+        Part(of_labels, [*class_by_class, *figures["classes"]], "classes"),
+        Part("Where experts are sure and a classifier is wrong", clear_cases(swept, certainty), "clear"),
+        Part(
+            "Agreement with experts and panels",
+            [*figures["panels"], *([all_sizes(swept.panels, swept.classifiers)] if figures["panels"] else [])],
+            "panels",
+        ),
+        Part("What do the annotations settle?", list(_settled(swept, run, figures["certainty"])), "trust"),
+        Part("Undecided cases", [_undecided(swept, run), *figures["cases"]], "undecided"),
+        Part("Results by reliability", figures["reliability"], "reliability"),
+        Part("Which classifier is better?", [*figures["better"], *figures["noise"]], "better"),
+        Part("Groups of cases", strata_table(swept, SETTLED, OPEN), "strata"),
+        Part(by, grouped, "by", open=True),
+        Part("Annotators and classes across all cases", what_cases_share(swept), "shared"),
+        Part("Which aggregation model?", comparison, "comparison"),
+        Part("Does the model reproduce the annotations?", checks, "checks"),
+        Part("Sensitivity to priors and conventions", sensitivity, "sensitivity"),
+        Part("How large must a set of answers be?", conformal, "sets"),
+        Part(f"Where would {f'{plan.budget:,.0f} ' if planned else ''}more labels help?", plan, "labels"),
+        Part("Possible problems in the data", problems, "audit"),
+        Part("Convergence", list(_convergence(swept, figures["chains"])), "chains", not swept.converged),
+        Part("Settings and all metrics", [*_settings(swept), _metrics(swept)], "done"),
+    ]
+    facts = data_facts(swept.annotations, swept.classifiers) | seed
+    understood = (
         f"{many(swept.annotations.n_cases, 'case')}{some}, "
-        f"{many(swept.annotations.n_annotations, 'annotation')}, {classifiers}, {settings} of a model and reliability.",
-        requirements,
-        swept.verdict() if chains or not swept.converged else "",
-        not swept.converged,
-        steps,
-        [
-            Part("How to read these numbers", list(_reading(run)), "read"),
-            Part("Accuracy under every model", accuracy, "result"),
-            Part(of_labels, [*class_by_class, *figures["classes"]], "classes"),
-            Part("Where experts are sure and a classifier is wrong", clear_cases(swept, certainty), "clear"),
-            Part(
-                "Agreement with experts and panels",
-                [*figures["panels"], *([Part("All sizes of panels", panels)] if figures["panels"] else [])],
-                "panels",
-            ),
-            Part("What do the annotations settle?", list(_settled(swept, run, figures["certainty"])), "trust"),
-            Part("Undecided cases", [_undecided(swept, run), *figures["cases"]], "undecided"),
-            Part("Results by reliability", figures["reliability"], "reliability"),
-            Part("Which classifier is better?", [*figures["better"], *figures["noise"]], "better"),
-            Part("Groups of cases", strata_table(swept, SETTLED, OPEN), "strata"),
-            Part(by, grouped, "by", open=True),
-            Part("Annotators and classes across all cases", what_cases_share(swept), "shared"),
-            Part("Which aggregation model?", comparison, "comparison"),
-            Part("Does the model reproduce the annotations?", checks, "checks"),
-            Part("Sensitivity to priors and conventions", sensitivity, "sensitivity"),
-            Part("How large must a set of answers be?", conformal, "sets"),
-            Part(f"Where would {f'{plan.budget:,.0f} ' if planned else ''}more labels help?", plan, "labels"),
-            Part("Possible problems in the data", problems, "audit"),
-            Part("Convergence", list(_convergence(swept, figures["chains"])), "chains", not swept.converged),
-            Part("Settings and all metrics", [*_settings(swept), _metrics(swept)], "done"),
-            *about(data_facts(swept.annotations, swept.classifiers) | seed, sources, (), references(swept)),
-        ],
+        f"{many(swept.annotations.n_annotations, 'annotation')}, {classifiers}, {settings} of a model and reliability."
     )
+    about = About("Classifiers under uncertain ground truth", facts, (), references(swept), parts, understood)
+    page = page_of(screen._replace(about=about), sources, requirements)
+    converged = swept.verdict() if chains or not swept.converged else ""
+    return replace(page, converged=converged, failed=not swept.converged, steps=steps)
 
 
 def render(swept: Any, sources: Mapping[str, str] | None = None, **further: Any) -> str:
@@ -219,14 +211,11 @@ def render(swept: Any, sources: Mapping[str, str] | None = None, **further: Any)
 def _page(result: Any, sources: Mapping[str, str] | None, **further: Any) -> Page:
     if isinstance(result, Sweep):
         return sweep_page(result, sources, **further)
-    screen, decision = further.pop("screen", None), further.pop("requirements", ())
-    screen, progress = of(result) if screen is None else screen, further.pop("progress", False)
+    screen, decision, _ = further.pop("screen", None), further.pop("requirements", ()), further.pop("progress", False)
     for name, value in further.items():
         if value is not None and value != "":
             raise ArgumentError(f"{name}= goes beside a sweep, but {show(result)} was given: leave it out.")
-    if kind_of(result) == "evaluation":
-        return labels_page(result, None, None, screen, sources, requirements=decision, progress=progress)
-    return page_of(screen, sources, decision)
+    return page_of(of(result) if screen is None else screen, sources, decision)
 
 
 def report(
@@ -328,10 +317,6 @@ def _undecided(swept: Sweep, run: Run) -> dict[str, pd.DataFrame]:
         "probability of being the most plausible one; A ≻ B: A is ranked before B; A = B: they are tied"
     )
     return {caption: undecided(swept, run)}
-
-
-def _panels(swept: Sweep) -> pd.DataFrame:
-    return panel_table(swept.panels, swept.classifiers)
 
 
 def _convergence(swept: Sweep, figures: Sequence[Any]) -> Iterator[Any]:

@@ -13,8 +13,9 @@ import xarray as xr
 from jaxtyping import Float
 
 from plausibly.aggregation.sweeps import Sweep
-from plausibly.app.report.page import Part
-from plausibly.app.report.tables import TOTAL, headline, intervals, lead, value_and_interval
+from plausibly.app import plots
+from plausibly.app.report.tables import TOTAL, best_under, in_order, intervals, lead, value_and_interval
+from plausibly.app.screen import Part
 from plausibly.base.bootstrap import interval, width_in_words, width_of
 from plausibly.evaluation import by_group, largest_confusions, summary
 from plausibly.evaluation.cautions import constants
@@ -110,10 +111,8 @@ def best_first(results: xr.Dataset) -> list[str]:
     names, metrics = [str(name) for name in results["classifier"].values], first_metrics(results)
     same = constants(results)
     both = [name for name in (*metrics[:1], HALVES.get(*metrics[:1], "")) if name in metrics] if metrics else []
-    if both:
-        values = sum(goodness(results[metric].mean("draw").values, results[metric].attrs) for metric in both)
-        names = [names[at] for at in np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")]
-    return sorted(names, key=lambda name: name in same)
+    values = [goodness(results[metric].mean("draw").values, results[metric].attrs) for metric in both]
+    return in_order(names, np.sum(values, axis=0) if both else np.zeros(len(names)), same)
 
 
 def better(results: xr.Dataset, metric: str, first: str, second: str) -> str:
@@ -194,9 +193,19 @@ def group_tables(results: xr.Dataset, column: str, metrics: Sequence[str], capti
     return {caption + more: pd.DataFrame(shown).sort_values("group", kind="stable", ignore_index=True)}
 
 
+def of_column(
+    results: xr.Dataset, column: str, metrics: Sequence[str], caption: str, *, drawn: bool = True
+) -> list[Any]:
+    """The groups of a column: a figure of the first metric, if it is `drawn`, and a table of all."""
+    inside = results.isel(group=np.flatnonzero(results["group_column"].values == column))
+    words = f"{capitalised(metric_name(metrics[0]))} by {column}; hollow: few cases; dotted: all cases"
+    figure = [{words: partial(plots.metric_by_group, inside, metrics[0])}] if drawn else []
+    return [*figure, group_tables(results, column, metrics, caption)]
+
+
 def best_classifiers(swept: Sweep) -> list[str]:
     """Name the classifiers that are shown class by class, the best first."""
-    return headline(swept, [lead(swept)])["classifier"].head(MOST_CLASSIFIERS).tolist()
+    return best_under(swept, lead(swept))[:MOST_CLASSIFIERS]
 
 
 def confusions_in_words(results: xr.Dataset, classifier: str) -> str:

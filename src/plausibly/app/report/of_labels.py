@@ -1,7 +1,7 @@
 """Classifiers against what experts would say, on one page and without a model: the metrics that are asked for."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from plausibly import agreement
-from plausibly.app import plots
+from plausibly.aggregation.sweeps.runs import group_table, metric_table
 from plausibly.app.report.label_metrics import (
     HALVES,
     MOST_CLASSIFIERS,
@@ -20,25 +20,31 @@ from plausibly.app.report.label_metrics import (
     better,
     confusions,
     first_metrics,
-    group_tables,
     metric_tables,
     new_cases,
+    of_column,
 )
-from plausibly.app.report.page import Page, Part, about, data_facts
-from plausibly.app.report.tables import panel_table, value_and_interval, with_experts
-from plausibly.app.screen import Screen
-from plausibly.base.bootstrap import width_in_words
+from plausibly.app.report.page import data_facts
+from plausibly.app.report.tables import (
+    GROUPS,
+    METRICS_TABLE,
+    all_sizes,
+    curve_tables,
+    value_and_interval,
+    with_class,
+    with_experts,
+)
+from plausibly.app.screen import About, Part, Piece, over_groups
 from plausibly.base.errors import PlausiblyError
 from plausibly.base.names import figures, listed, many
-from plausibly.base.progress import Progress
 from plausibly.data.annotations import Annotations
 from plausibly.data.labels.gold import Gold
-from plausibly.evaluation import summary
-from plausibly.evaluation.summaries import FEW, FEW_OF_A_CLASS, SUFFIX
+from plausibly.evaluation import by_group, summary
+from plausibly.evaluation.summaries import FEW, FEW_OF_A_CLASS, SUFFIX, few_cases
 from plausibly.evaluation.truth import truth_in_words, truth_of_labels
 from plausibly.evaluation.verdicts import SURE, at_other_cut_offs, for_whom
 from plausibly.metrics import LABEL_METRICS, SumMetric
-from plausibly.metrics.words import capitalised, metric_name
+from plausibly.metrics.words import metric_name
 
 _SEEN = "classifiers that have not seen these labels: if they have, their numbers are too good"
 _IN_WORDS = 3  # metrics of the headline
@@ -179,6 +185,23 @@ def about_few(results: xr.Dataset) -> str:
     return f"Groups of fewer than {FEW} cases{more} are marked (few): their intervals can be too narrow."
 
 
+def groups_of(results: xr.Dataset) -> Iterator[str]:
+    """Say between which values the first metric of the first classifier lies over groups of cases."""
+    if "group" not in results.coords:
+        return
+    metrics = [str(name) for name in results.data_vars if f"{name}{SUFFIX}" in results]
+    metrics = [name for name in metrics if results[name].dims == ("classifier", "draw")]
+    first = sorted(metrics, key=lambda name: name.startswith("top"))[:1]
+    for column in dict.fromkeys(results["group_column"].values.tolist()):
+        inside = results.isel(group=np.flatnonzero(results["group_column"].values == column))
+        for metric in first:
+            own = by_group(inside, metric).dropna(subset="mean")
+            own = own[own["classifier"] == own["classifier"].iloc[0]] if len(own) else own
+            few = f" {about_few(inside)}" if own["few"].any() else ""
+            for told in over_groups(column, f"{metric_name(metric)} of {' '.join(own['classifier'][:1])}", own, "mean"):
+                yield told + few
+
+
 def labels_rest_on(results: xr.Dataset) -> str:
     """Say what numbers rest on, and whom intervals are for."""
     if results.attrs.get("readers") == "others":
@@ -201,63 +224,41 @@ def operating_point(results: xr.Dataset) -> str:
     return "No threshold was given: a classifier names the class with the highest score."
 
 
-def labels_page(
-    results: xr.Dataset,
-    panels: xr.Dataset | None,
-    annotations: Annotations | None,
-    screen: Screen,
-    sources: Mapping[str, str] | None = None,
-    *,
-    requirements: Sequence[str] = (),
-    readers: Beside | None = None,
-    progress: bool = True,
-) -> Page:
-    """Lay out results of :func:`plausibly.evaluate`, such as metrics against what experts would say.
-
-    Parameters
-    ----------
-    results
-        Results, against labels or under a posterior.
-    panels
-        Result of :func:`plausibly.evaluation.panels` for the same classifiers; None where the truth is gold labels.
-    annotations
-        Annotations that the results are of, if they are known.
-    screen
-        First screen of the results.
-    sources
-        Files the data come from.
-    requirements
-        Sentences on whether the classifiers meet what is required of them.
-    readers
-        Annotators against the same gold labels.
-    progress
-        Whether to show a bar while figures are drawn.
-    """
-    from plausibly.app.report._figures import drawn, of_labels, of_panels
-
-    best, truth = best_first(results), truth_in_words(results.attrs)
-    new = new_cases(results) + ("" if panels is None else ", with new annotations")
-    shown = results.sel(classifier=best[:MOST_CLASSIFIERS])
-    with Progress(progress) as bars:
-        sketches = list(of_labels([shown], None if readers is None else readers.table))
-        sketches += [] if panels is None else of_panels(panels, None, best[:MOST_CLASSIFIERS])
-        figures = list(drawn(sketches, bars))
+def about_labels(
+    results: xr.Dataset, panels: xr.Dataset | None, annotations: Annotations | None, readers: Beside | None
+) -> About:
+    """What a page says of results of :func:`plausibly.evaluate` besides their screen."""
+    best = best_first(results)
     facts = {"classifiers": ", ".join(best)} if annotations is None else data_facts(annotations, best)
     if (clusters := results.attrs["clusters"]) != (None if annotations is None else annotations.n_cases):
         facts["clusters of cases"] = f"{clusters:,}, which are resampled whole"
+    rounds = "" if annotations is None or annotations.rounds is None else f" {annotations.rounds.told}"
+    return About(
+        f"{listed(best)} against {truth_in_words(results.attrs)}",
+        facts | {"seed": results.attrs["seed"]},
+        sources=_SOURCES[: 1 if panels is None else 2],
+        parts=partial(_parts, results, panels, annotations, readers),
+        understood=model_of_panels(results) + rounds,
+    )
+
+
+def _parts(
+    results: xr.Dataset, panels: xr.Dataset | None, annotations: Annotations | None, readers: Beside | None
+) -> list[Part]:
+    """All metrics, groups, decisions and curves, and agreement with experts."""
+    from plausibly.app.report._figures import of_labels, of_panels
+
+    best, truth = best_first(results), truth_in_words(results.attrs)
+    first, new = best[:MOST_CLASSIFIERS], new_cases(results) + ("" if panels is None else ", with new annotations")
+    shown = results.sel(classifier=first)
     metrics = [operating_point(results), *metric_tables(results, f"Against {truth} [{new}]")]
     beside = [] if readers is None else [readers.sentence, {"Annotators one by one": readers.table}]
-    groups = [about_few(results)] if "group" in results.coords else []
+    groups: list[Any] = [about_few(results)] if "group" in results.coords else []
     for column in dict.fromkeys(results["group_column"].values.tolist()) if groups else ():
-        inside = results.isel(group=np.flatnonzero(results["group_column"].values == column))
         ordered = [name for name in first_metrics(results) if name + SUFFIX in results]
-        for metric in ordered[:1]:
-            words = f"{capitalised(metric_name(metric))} by {column}; dotted: all cases"
-            groups.append({words: partial(plots.metric_by_group, inside, metric)})
-        groups.append(group_tables(results, column, ordered, f"By {column} [{new}]"))
-    confused = confusions(shown, best[:MOST_CLASSIFIERS], new) if "confusion" in shown else []
-    curves = [figure for figure in figures if figure.section != "panels"]
-    experts_agree = [figure for figure in figures if figure.section == "panels"]
+        groups += of_column(results, column, ordered, f"By {column} [{new}]", drawn=bool(ordered)) if ordered else []
+    confused = confusions(shown, first, new) if "confusion" in shown else []
+    experts_agree: list[Any] = []
     if panels is not None:
         of_two = "threshold" in results.attrs and annotations is not None and annotations.n_classes == 2
         named = "what classifiers name" if of_two else "first choices"
@@ -266,24 +267,40 @@ def labels_page(
         table = pd.DataFrame(rows, columns=["classifier", "agreement with an expert"])
         experts_agree = [
             {f"Agreement with an expert, by {named} [{new}]": table},
-            *experts_agree,
-            _panels(panels, best),
+            *of_panels(panels, None, first),
+            all_sizes(panels, best),
         ]
-    return Page(
-        f"{listed(best)} against {truth}",
-        screen,
-        model_of_panels(results)
-        + ("" if annotations is None or annotations.rounds is None else f" {annotations.rounds.told}"),
-        requirements,
-        parts=[
-            Part("All metrics", metrics, "metrics", open=True),
-            Part("Annotators beside them", beside, "readers"),
-            Part("By group", groups, "groups", open=True),
-            Part("Decisions and curves", [*confused, *curves], "curves"),
-            Part("Agreement with experts", experts_agree, "agreement"),
-            *about(facts | {"seed": results.attrs["seed"]}, sources, (), _SOURCES[: 1 if panels is None else 2]),
-        ],
-    )
+    return [
+        Part("All metrics", metrics, "metrics", open=True),
+        Part("Annotators beside them", beside, "readers"),
+        Part("By group", groups, "groups", open=True),
+        Part("Decisions and curves", [*confused, *of_labels([shown], getattr(readers, "table", None))], "curves"),
+        Part("Agreement with experts", experts_agree, "agreement"),
+    ]
+
+
+def names_of(results: xr.Dataset) -> dict[str, Any]:
+    """Columns of every table: what is in the place of a model, which has no reliability."""
+    attrs = results.attrs
+    named = f"panel of {attrs['panel']}" if attrs.get("truth") == "panel" else attrs.get("truth", attrs.get("model"))
+    return {"model": "gold" if "gold" in attrs else named, "reliability": np.nan}
+
+
+def files_of_labels(results: xr.Dataset, unweighted: xr.Dataset | None, readers: Beside | None) -> list[Piece]:
+    """Tables of metrics, groups, curves and annotators, as commands write them."""
+    names = names_of(results)
+    table = metric_table(results, names)
+    if unweighted is not None:
+        further = metric_table(unweighted, names | {"model": "gold, unweighted"})
+        table = pd.concat([table, further], ignore_index=True)
+    files = [Piece(METRICS_TABLE, with_class(table))]
+    if "group" in results.coords:
+        table, few = with_class(group_table(results, names)), pd.Series(few_cases(results), results["group"].values)
+        if len(table):
+            table["few"] = few.loc[table["column"] + ": " + table["group"]].to_numpy()
+        files.append(Piece(GROUPS, table))
+    files += [Piece(*one) for one in curve_tables(results, names)]
+    return files + ([] if readers is None else [Piece("readers.csv", readers.table)])
 
 
 def model_of_panels(results: xr.Dataset) -> str:
@@ -298,9 +315,3 @@ def model_of_panels(results: xr.Dataset) -> str:
     differ += f"how readily they name a class, and of {attrs['skill']:.2f} in how sure they are, on log odds."
     model = f"Panels are drawn under a model, {attrs['model']}."
     return f"{model} {differ}" if attrs["readers"] == "others" else model
-
-
-def _panels(panels: xr.Dataset, best: Sequence[str]) -> Part:
-    return Part(
-        "All sizes of panels", {f"Panels of n experts [{width_in_words(panels)} interval]": panel_table(panels, best)}
-    )

@@ -87,5 +87,9 @@ def page_of(screen: Screen, sources: Mapping[str, str] | None = None, decision: 
     """Lay out what a result says: its figures and first table, what limits it, all tables, data and assumptions."""
     figures, tables = pieces(screen)
     title, facts, assumed, cited, parts, understood = screen.about
-    parts = [*parts, Part("All numbers", tables, "numbers"), *about(facts, sources, assumed, cited)]
+    parts = [
+        *(parts() if callable(parts) else parts),
+        Part("All numbers", tables, "numbers"),
+        *about(facts, sources, assumed, cited),
+    ]
     return Page(title, screen._replace(figures=figures), understood, decision, parts=parts)

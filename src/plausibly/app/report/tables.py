@@ -2,31 +2,67 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
+from numpy.typing import ArrayLike
 
 from plausibly.aggregation.sweeps import Run, Sweep
 from plausibly.aggregation.sweeps.runs import usual_position
 from plausibly.app.report.panels import Number, column_of
+from plausibly.app.screen import Part
+from plausibly.base.bootstrap import width_in_words
 from plausibly.data.annotations import Annotations
-from plausibly.evaluation.comparison import better_equal_worse
+from plausibly.evaluation import curve_points
+from plausibly.evaluation.comparison import probability_better
 from plausibly.evaluation.summaries import FEW
-from plausibly.evaluation.verdicts import short_shares
 from plausibly.metrics import METRICS
 from plausibly.metrics.words import capitalised, metric_name
 from plausibly.posterior.diagnostics.verdicts import r_hat_limits
 from plausibly.posterior.diagnostics.verdicts import table as diagnostics_of
 
 CERTAINTIES = ("annotation_certainty", "score_certainty", "risk_certainty", "risk_level_certainty")
-COLUMNS = ("mean", "total_lower", "total_upper", "lower", "upper", "sd", "sampling_sd", "point")
 ENDS, TOTAL = ("mean", "lower", "upper"), ("mean", "total_lower", "total_upper")
 MOST_ROWS = 200  #: of cases that did not converge
+METRICS_TABLE, GROUPS, CURVES, CONFUSION = "metrics.csv", "groups.csv", "curves.csv", "confusion.csv"  #: files
+_COORDINATES = "classifier", "class_name", "mean", "lower", "upper", "total_lower", "total_upper"
 #: metrics that equal top-1 accuracy, or 1 minus it, because for lists of length one all that is counted is equality
 SAME_AS_ACCURACY = {f"top1_{name}" for name, metric in list(METRICS.items())[1:] if not metric.of_masses}
+
+
+def with_class(table: pd.DataFrame) -> pd.DataFrame:
+    """Add a column for classes, which tables have whether or not a metric has a value for every class."""
+    if "class" not in table and "metric" in table:
+        table.insert(table.columns.get_loc("metric") + 1, "class", "")
+    return table
+
+
+def curve_tables(results: xr.Dataset, names: Mapping[str, Any]) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Points of curves, and confusion matrices, if there are any, each with the name of its file."""
+    tables: dict[str, list[pd.DataFrame]] = {CURVES: [], CONFUSION: []}
+    plain = {"classifier", "class_name", "draw"}
+    ungrouped = results.drop_dims("group", errors="ignore")
+    for metric in [str(name) for name, of in ungrouped.items() if of.dims[-1:] == ("draw",) and {*of.dims} - plain]:
+        table = curve_points(results, metric)
+        if metric == "confusion":
+            numbers = [name for name in table if name not in ("classifier", "true_class", "named_class")]
+            table[numbers] *= results[metric].attrs["n_cases"]
+            tables[CONFUSION].append(table.rename(columns={"mean": "cases"}))
+            continue
+        axes = [name for name in table if name not in _COORDINATES]
+        at = table[axes[0]] if len(axes) == 1 else table[axes].astype(str).agg(" × ".join, axis=1)
+        classes = table.get("class_name", "")
+        shown = table[["classifier"]].assign(metric=metric, **{"class": classes}, axis=" × ".join(axes), at=at)
+        tables[CURVES].append(shown.join(table[[name for name in _COORDINATES[2:]]]))
+    for name, parts in tables.items():
+        if parts:
+            table = pd.concat(parts, ignore_index=True)
+            for place, (column, value) in enumerate(names.items(), 1):
+                table.insert(place, column, value)
+            yield name, table
 
 
 def sizes(run: Run) -> list[int]:
@@ -51,71 +87,40 @@ def with_headline(swept: Sweep, runs: Sequence[Run]) -> list[Run]:
     return [run for run in runs if not swept.classifiers or headline_metrics(swept)[0] in run.results]
 
 
-def headline(swept: Sweep, runs: Sequence[Run] = ()) -> pd.DataFrame:
-    """Tabulate the main result: the classifiers of every run, sorted by its first metric, best first.
+def in_order(names: Sequence[str], values: ArrayLike, last: Collection[str] = ()) -> list[str]:
+    """Order classifiers by goodness, the best first, unknown ones after these, and some `last`."""
+    order = np.argsort(-np.nan_to_num(np.asarray(values, float), nan=-np.inf), kind="stable")
+    return sorted((names[at] for at in order), key=lambda name: name in last)
 
-    Classifiers that must have seen the labels come last.
 
-    Parameters
-    ----------
-    swept
-        Results of :func:`plausibly.sweep`.
-    runs
-        Runs to tabulate; by default all that have these metrics.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns ``run``, ``certainty`` (mean annotation certainty of the first size), ``classifier``, for each metric
-        ``_mean``; ``_total_lower`` and ``_total_upper``, the total interval; ``_lower``, ``_upper`` and ``_sd``,
-        interval and standard deviation from annotation noise; ``_sampling_sd``; ``_point`` and ``_voted`` (the value
-        against the majority vote, NaN if unknown). ``better``, ``equal`` and ``worse``, and the same with ``total_``,
-        are the shares of draws in which the classifier is better than the next one by the first metric, equal and
-        worse, on these cases and on new cases like these (NaN for the last classifier, for a point estimate, and where
-        one of the two must have seen the labels). Without classifiers, one row per run.
-    """
-    rows: list[dict[str, Any]] = []
-    seen = checks_failed(swept, "ceiling")
-    for run in runs or with_headline(swept, swept.runs):
-        first = next(name for name in run.results.data_vars if str(name).startswith("annotation_certainty_"))
-        certainty = float(run.results[first].mean())
-        if not swept.classifiers:
-            rows.append({"run": run.label, "certainty": certainty})
-            continue
-        metrics = headline_metrics(swept)
-        table = run.metrics()
-        table = table[table["metric"].isin(metrics)].set_index(["classifier", "metric"])
-        means = [table.loc[(name, metrics[0]), "mean"] for name in swept.classifiers]
-        order = [swept.classifiers[at] for at in np.argsort(np.negative(means), kind="stable")]
-        order.sort(key=seen.__contains__)
-        for name, following in zip(order, [*order[1:], None], strict=True):
-            row: dict[str, Any] = {"run": run.label, "certainty": certainty, "classifier": name}
-            for metric in metrics:
-                found = table.loc[(name, metric)]
-                row |= {f"{metric}_{column}": float(found[column]) for column in COLUMNS}
-                row[f"{metric}_voted"] = voted(swept, name, metric)
-            for prefix, noise in (("", "annotation"), ("total_", "total")):
-                pair = run.results, metrics[0], name, following or name
-                unknown = not following or bool(seen & {name, following})
-                shares = better_equal_worse(*pair, noise=noise)
-                row |= {f"{prefix}{what}": np.nan if unknown else share for what, share in shares.items()}
-            rows.append(row)
-    return pd.DataFrame(rows)
+def best_under(swept: Sweep, run: Run) -> list[str]:
+    """Classifiers by the first metric of the main table under a run, the best first; who has seen the labels, last."""
+    metric = headline_metrics(swept)[0]
+    values = run.results[metric].mean("draw").values if swept.classifiers else ()
+    return in_order(swept.classifiers, values, checks_failed(swept, "ceiling"))
 
 
 def accuracy_table(swept: Sweep) -> pd.DataFrame:
-    """The main table as text: accuracies with their intervals, those of the vote, and who is better than the next."""
-    table, shown = headline(swept), {}
-    shown["model"], shown["classifier"] = table["run"], table["classifier"]
-    for metric in headline_metrics(swept):
-        words = metric_name(metric)
-        for where, ends in ((f"{words}, new cases", TOTAL), (f"{words}, these cases", ENDS)):
-            shown[where] = intervals(table, [f"{metric}_{end}" for end in ends])
-        shown[f"{words}, majority vote"] = table[f"{metric}_voted"]
-    for where, prefix in (("these cases", ""), ("new cases", "total_")):
-        shares = table[[f"{prefix}{what}" for what in ("better", "equal", "worse")]].to_numpy()
-        shown[f"better / equal / worse, {where}, %"] = [short_shares(row) for row in shares]
-    return pd.DataFrame(shown)
+    """Tabulate the metrics of the main table under every run that has them, with intervals, and against the vote.
+
+    A row for each run and classifier, the best first, with the probability that it is better than the next one on new
+    cases; none where one of the two must have seen the labels.
+    """
+    rows, metrics, seen = [], headline_metrics(swept), checks_failed(swept, "ceiling")
+    for run in with_headline(swept, swept.runs):
+        table, order = run.metrics().set_index(["metric", "classifier"]), best_under(swept, run)
+        for name, following in zip(order, [*order[1:], ""], strict=True):
+            row = {"model": run.label, "classifier": name}
+            for metric in metrics:
+                words, numbers = metric_name(metric), table.loc[(metric, name)].to_dict()
+                for where, ends in (("new cases", TOTAL), ("these cases", ENDS)):
+                    row[f"{words}, {where}"] = value_and_interval(*(numbers[end] for end in ends))
+                if swept.voted is not None and metric in swept.voted:
+                    row[f"{words}, majority vote"] = swept.voted[metric].sel(classifier=name).item()
+            known = following and not seen & {name, following}
+            better = probability_better(run.results, metrics[0], name, following, noise="total") if known else np.nan
+            rows.append(row | {"P(better than the next)": better})
+    return pd.DataFrame(rows)
 
 
 def representative(runs: Sequence[Run]) -> Run:
@@ -148,13 +153,6 @@ def annotated_cases(annotations: Annotations) -> str:
 def checks_failed(swept: Sweep, check: str) -> set[str]:
     """Classifiers that fail a check."""
     return set() if swept.checks is None else set(swept.checks.query("check == @check and not passed")["classifier"])
-
-
-def voted(swept: Sweep, classifier: str, metric: str) -> float:
-    """Look up a metric against the majority vote; NaN if it is unknown."""
-    if swept.voted is None or metric not in swept.voted:
-        return np.nan
-    return float(swept.voted[metric].sel(classifier=classifier).values[0])
 
 
 def value_and_interval(mean: float, lower: float, upper: float, *, digits: int = 3, sign: str = "") -> str:
@@ -245,11 +243,12 @@ def not_converged_table(runs: Sequence[Run]) -> pd.DataFrame:
     return pd.concat([rows[~rows["converged"]] for rows in tables], ignore_index=True) if tables else pd.DataFrame()
 
 
-def panel_table(panels: xr.Dataset, classifiers: Sequence[str]) -> pd.DataFrame:
-    """Tabulate accuracy against panels of every size: a row per classifier, and one for a further expert."""
+def all_sizes(panels: xr.Dataset, classifiers: Sequence[str]) -> Part:
+    """Accuracy against panels of every size: a row per classifier, and one for a further expert."""
     shown = with_experts(panels, classifiers, "panel_accuracy", "A further expert", "human_panel")
     table = pd.DataFrame(shown, index=[f"n = {n}" for n in panels["n"].values]).T
-    return table.rename_axis("Names what most of n experts say").reset_index()
+    table = table.rename_axis("Names what most of n experts say").reset_index()
+    return Part("All sizes of panels", {f"Panels of n experts [{width_in_words(panels)} interval]": table})
 
 
 def with_experts(

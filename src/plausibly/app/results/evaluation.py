@@ -33,8 +33,11 @@ from plausibly.app.report.label_metrics import (
     truths,
 )
 from plausibly.app.report.of_labels import (
-    about_few,
+    Beside,
+    about_labels,
     expert_in_words,
+    files_of_labels,
+    groups_of,
     headline_of_labels,
     labels_rest_on,
     model_of_panels,
@@ -57,17 +60,25 @@ from plausibly.app.report.panels import (
     plain,
     points,
 )
-from plausibly.app.report.tables import annotated_cases, checks_failed, headline, headline_metrics, lead
+from plausibly.app.report.tables import (
+    METRICS_TABLE,
+    annotated_cases,
+    best_under,
+    checks_failed,
+    headline_metrics,
+    in_order,
+    lead,
+)
 from plausibly.app.results import comparison
-from plausibly.app.screen import Screen, Table, over_groups
+from plausibly.app.screen import Screen, Table
 from plausibly.base.bootstrap import width_in_words, width_of
 from plausibly.base.errors import ArgumentError, PlausiblyError
 from plausibly.base.names import listed
 from plausibly.data.annotations import Annotations
-from plausibly.evaluation import by_group, summary
+from plausibly.evaluation import summary
 from plausibly.evaluation.cautions import always_the_same, cautions
 from plausibly.evaluation.freed import too_far
-from plausibly.evaluation.summaries import SUFFIX, few_in_words, goodness
+from plausibly.evaluation.summaries import few_in_words, goodness
 from plausibly.evaluation.truth import truth_in_words
 from plausibly.evaluation.verdicts import at_other_cut_offs, difference
 from plausibly.families.ratings.tables import severity_sentences
@@ -117,13 +128,6 @@ def of_metrics(results: xr.Dataset, metrics: Sequence[str], names: Sequence[str]
     return columns
 
 
-def ordered(names: Sequence[str], column: Column, last: Sequence[str] | set[str] = ()) -> list[str]:
-    """Order classifiers by a column, the best first."""
-    values = goodness(np.array([column.numbers[name].mean for name in names]), {"better": column.better})
-    order = [names[at] for at in np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")]
-    return sorted(order, key=lambda name: name in last)
-
-
 def table_of(columns: Sequence[Column], order: Sequence[str], apart: Mapping[str, str], title: str) -> Table:
     """A row for each classifier, and one for a further expert."""
     rows = []
@@ -159,15 +163,10 @@ def of_sweep(swept: Sweep, *, named: bool = False, metrics: Sequence[str] = ()) 
     drawn = drawn if drawn is not None and "accuracy" in drawn else None  # not where it is withheld
     if drawn is not None:
         columns = [drawn_panels(drawn, names), columns[-1]]
-    rows = {row["classifier"]: row for row in headline(swept, [run]).to_dict("records")}
-    numbers = {
-        name: Number(np.nan)
-        if name in seen
-        else Number(*(row[f"{metric}_{column}"] for column in ("mean", "total_lower", "total_upper")))
-        for name, row in rows.items()
-    }
-    heading = "accuracy" if metric == "top1_accuracy" else metric_name(metric)
-    accuracy = [Column(heading, numbers, ci_prob=width_of(run.results))] if known else []
+    heading, accuracy = "accuracy" if metric == "top1_accuracy" else metric_name(metric), []
+    for one in of_metrics(run.results, [metric], names) if known else ():
+        numbers = {name: Number(np.nan) if name in seen else number for name, number in one.numbers.items()}
+        accuracy = [one._replace(heading=heading, numbers=numbers, share=True)]
     results = truths(swept)[0] if "withheld" in run.results.attrs and truths(swept) else run.results
     results = drawn if drawn is not None and not metrics and not named else results
     one_valued = [name for name in metrics if name in plain_metrics(results)]
@@ -180,7 +179,10 @@ def of_sweep(swept: Sweep, *, named: bool = False, metrics: Sequence[str] = ()) 
         one_valued = beside[: _MOST - len(first)]
         first = [*first, *of_metrics(results, one_valued, names)]
     first = first[:_MOST]
-    order = ordered(list(rows), first[0], seen) if first else list(rows)
+    order = best_under(swept, run)
+    for one in first[:1]:
+        means = np.array([one.numbers[name].mean for name in order])
+        order = in_order(order, goodness(means, {"better": one.better}), seen)
     # The difference is by the number that decides: of panels, of one expert, or of the model that was named.
     lead_column = first[0] if first else None
     apart, shares = {}, {}
@@ -198,7 +200,7 @@ def of_sweep(swept: Sweep, *, named: bool = False, metrics: Sequence[str] = ()) 
     if named and known and best not in seen:
         k, truth = int(metric[3:].split("_")[0]), truth_in_words(run.results.attrs)
         choice = "first choice is" if k == 1 else f"first {k} choices include"
-        share = in_percent(numbers[best], " of cases")
+        share = in_percent(accuracy[0].numbers[best], " of cases")
         told.append(f"By {model_in_words(run)}, {best}'s {choice} {_CLASS.get(truth, truth)} in {share}.")
     elif asked:
         told.append(_metric_sentence(asked[0], best, results))
@@ -324,23 +326,6 @@ def notes_of(
         yield f"{run.label} assumes {assumption(run.attrs)}"
 
 
-def groups_of(results: xr.Dataset) -> Iterator[str]:
-    """Say between which values the first metric of the first classifier lies over groups of cases."""
-    if "group" not in results.coords:
-        return
-    metrics = [str(name) for name in results.data_vars if f"{name}{SUFFIX}" in results]
-    metrics = [name for name in metrics if results[name].dims == ("classifier", "draw")]
-    first = sorted(metrics, key=lambda name: name.startswith("top"))[:1]
-    for column in dict.fromkeys(results["group_column"].values.tolist()):
-        inside = results.isel(group=np.flatnonzero(results["group_column"].values == column))
-        for metric in first:
-            own = by_group(inside, metric).dropna(subset="mean")
-            own = own[own["classifier"] == own["classifier"].iloc[0]] if len(own) else own
-            few = f" {about_few(inside)}" if own["few"].any() else ""
-            for told in over_groups(column, f"{metric_name(metric)} of {' '.join(own['classifier'][:1])}", own, "mean"):
-                yield told + few
-
-
 def _of_cases(swept: Sweep) -> Screen:
     """Say how certain cases are, where there are no classifiers."""
     rows = []
@@ -364,6 +349,9 @@ def of_labels(
     panels: xr.Dataset | None = None,
     annotations: Annotations | None = None,
     metrics: Sequence[str] = (),
+    *,
+    readers: Beside | None = None,
+    unweighted: xr.Dataset | None = None,
 ) -> Screen:
     """Say what results of :func:`plausibly.evaluate` have to say on one screen.
 
@@ -377,6 +365,10 @@ def of_labels(
         Annotations that the results are of, if they are known.
     metrics
         Metrics that were asked for; by default those that are read first.
+    readers
+        Annotators against the same gold labels.
+    unweighted
+        The same results without weights, which the table of metrics has, too.
     """
     names = best_first(results)
     known = [name for name in metrics if name in plain_metrics(results)] or first_metrics(results)
@@ -388,7 +380,7 @@ def of_labels(
     notes += [model_of_panels(results)] * ("strictness" in results.attrs)
     notes += ["" if annotations is None else expert_in_words(results, annotations)]
     notes += [results.attrs.get("unweighted", ""), *groups_of(results), *map(capitalised, unusual(results)[:2])]
-    notes += [labels_rest_on(results) if panels is not None else ""]
+    notes += [labels_rest_on(results) if panels is not None else "", "" if readers is None else readers.sentence]
     title = f"Against {truth_in_words(results.attrs)}"
     if any(not np.isnan(number.lower) for one in columns for number in one.numbers.values()):
         others = " and other experts" if results.attrs.get("readers") == "others" else ""
@@ -396,4 +388,6 @@ def of_labels(
     title += _positive(results)
     table = table_of(columns, names, {}, title) if columns else None
     said = " ".join(filter(None, told))
-    return Screen(said, table, [*filter(None, notes)], "metrics.csv", _figures(columns, names))
+    about = about_labels(results, panels, annotations, readers)
+    files, figures = files_of_labels(results, unweighted, readers), _figures(columns, names)
+    return Screen(said, table, [*filter(None, notes)], METRICS_TABLE, figures, files, about)
