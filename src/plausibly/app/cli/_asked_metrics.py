@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from plausibly.app.cli._options import AnnotatedData, EvaluatedData, MetricOptions, parse_numbers, predicted_by_all
+from plausibly.app.cli._options import EvaluatedData, MetricOptions, parse_numbers, predicted_by_all
 from plausibly.app.cli._requirements import parse_requirements
 from plausibly.base.errors import AnnotationError, ArgumentError, FileError
 from plausibly.base.names import some
@@ -35,39 +35,24 @@ def graded(
     Further annotations have the scale of the first, which they are ``like``. Cases without a prediction are left out if
     that was asked for.
     """
-    read = _graded(data, asked, progress=progress, threshold=threshold, like=like)
-    if data.unpredicted == "refuse" or not data.files:
-        return read
-    return predicted_by_all(read, data.files)
-
-
-def _graded(
-    data: AnnotatedData,
-    asked: MetricOptions,
-    *,
-    progress: bool,
-    threshold: float | None,
-    like: Annotations | Scores | None,
-) -> Annotations | Scores:
-    if not asked.ordered:
-        return data.read(progress=progress)
     try:
         read = data.read(progress=progress)
     except AnnotationError:  # a scale of scores is no pair of classes
-        read = data.read(progress=progress, classes=False)
+        read = data.read(progress=progress, classes=False) if asked.ordered else None
         if not isinstance(read, Scores):
             raise
-    if not isinstance(read, Scores):
+    if asked.ordered and not isinstance(read, Scores):
         if data.classes is None and not all(map(is_number, read.classes)):
             raise ArgumentError(
                 f"--ordered needs the order of the classes, such as {some(read.classes)}, but no --classes were given: "
                 "write a file with a class per line, the lowest grade first."
             )
-        return read
-    if threshold is not None:
-        raise ArgumentError(f"--ordered takes scores as grades, but --threshold {threshold:g} was given: keep one.")
-    scale = None if like is None or isinstance(like, Scores) else like.classes
-    return read.grades(scale if data.classes is None else read_classes(data.classes))
+    elif asked.ordered:
+        if threshold is not None:
+            raise ArgumentError(f"--ordered takes scores as grades, but --threshold {threshold:g} was given: keep one.")
+        scale = None if like is None or isinstance(like, Scores) else like.classes
+        read = read.grades(scale if data.classes is None else read_classes(data.classes))
+    return read if data.unpredicted == "refuse" or not data.files else predicted_by_all(read, data.files)
 
 
 def parse_metrics(options: MetricOptions, n_classes: int, *, drawn: bool, usual: Sequence[str] = (USUAL,)) -> Any:

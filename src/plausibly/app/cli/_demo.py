@@ -1,11 +1,12 @@
 """``plausibly demo``: everything once, on bundled data."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from plausibly.aggregation import refit
-from plausibly.aggregation.sweeps import Folder, Sweep
+from plausibly.aggregation.sweeps import Sweep
 from plausibly.app.cli import _options as options
 from plausibly.app.cli import _simulate
 from plausibly.app.cli._app import example
@@ -34,6 +35,13 @@ PUBLISHED = (
 )
 
 
+@dataclass
+class DemoOutput(options.IntoResults):
+    """Where the results go."""
+
+    out: Path = Path("results/demo")
+
+
 @example(
     """
     plausibly demo --out results/demo
@@ -41,42 +49,41 @@ PUBLISHED = (
 )
 def demo(
     seed: int = 0,
-    out: Path = Path("results/demo"),
-    strict: bool = False,
-    quiet: bool = False,
+    *,
+    output: DemoOutput,
 ) -> None:
     """Evaluate four classifiers on simulated data; recompute what Stutz et al. (2025) published for one case.
 
     Also writes the input files, as examples of the formats, evaluate.sh, the command that repeats the evaluation, and
     published.txt, accuracies of two models of one case next to those that were published.
     """
+    out, quiet = output.out, output.quiet
     names = _simulate.write_simulation(out, CASES, CLASSES, 1.0, QUALITIES, seed)
     more = [word for model in MODELS for word in ("--model", model)]
     command = _simulate.evaluation_command(out, names, *more, "--seed", str(seed), "--out", str(out))
     if not quiet:
         say(f"Simulated {CASES} cases and {len(names)} classifiers into {out}.", stderr=True)
         tell_of_first_run()
-    models = ModelChoice([*MODELS])
     with threads(1) as pool:  # alongside, as most of it is compilation
         published = None if quiet else pool.submit(_published, seed)
-        swept, *done = run(
+        done = run(
             options.EvaluatedData(
                 annotations=out / _simulate.ANNOTATIONS,
                 classes=out / _simulate.CLASSES,
                 risks=out / _simulate.RISKS,
                 predictions=[f"{name}={out / f'predictions-{name}.csv'}" for name in names],
             ),
-            models,
+            ModelChoice([*MODELS]),
             options.SweepOptions(seed=seed),
             options.MetricOptions(),
-            folder=Folder(out, fresh=True),
-            quiet=quiet,
+            output,
+            store={"fresh": True},
         )
     (out / COMMAND).write_text(f"{command}\n", encoding="utf-8", newline="\n")
     if published is not None:
         (out / PUBLISHED_FILE).write_text("\n".join(published.result()) + "\n", encoding="utf-8", newline="\n")
-        say(_simulated(out, swept))
-    finish(swept, *done, out, quiet=quiet, strict=strict, named=models.as_published)
+        say(_simulated(out, done.swept))
+    finish(done, output)
 
 
 def _simulated(out: Path, swept: Sweep) -> str:

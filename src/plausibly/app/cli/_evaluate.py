@@ -1,9 +1,9 @@
 """``plausibly evaluate``: annotations and predictions in; tables, posteriors and a report out."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -46,6 +46,7 @@ from plausibly.app.report.tables import METRICS_TABLE as METRICS
 from plausibly.app.results.evaluation import of_sweep
 from plausibly.app.screen import Screen
 from plausibly.base.errors import ArgumentError
+from plausibly.base.names import many
 from plausibly.base.pools import small_products, threads
 from plausibly.base.programs import kept_on_disk
 from plausibly.data.annotations import Annotations, Scores
@@ -124,10 +125,8 @@ def evaluate(
     format: Literal["csv", "parquet"] = "csv",
     store: options.StoreOptions,
     dask: str | None = None,
-    out: Path = Path("results"),
     quick: bool = False,
-    strict: bool = False,
-    quiet: bool = False,
+    output: options.IntoResults,
 ) -> None:
     """Evaluate classifiers against the annotations under one or more aggregation models.
 
@@ -175,7 +174,7 @@ def evaluate(
         other one for comparison.
     """
     suffix = f".{format}"
-    data, asked = _of_folder(data, models, asked, quiet=quiet)
+    data, asked = _of_folder(data, models, asked, quiet=output.quiet)
     if asked.truth != "most-plausible":
         of_models: dict[str, Any] = {"--model": models.model, "--annotations-only": models.annotations_only}
         if "expected_cost" not in (asked.metrics or ""):
@@ -185,17 +184,14 @@ def evaluate(
         names = (*OF_MODELS, *OF_SAMPLES)
         of_models |= {f"--{name.replace('_', '-')}": getattr(settings, name) for name in names}
         refuse_model(asked.truth, of_models)
-        output = options.Output(out, quiet)
         against_labels(data, settings, asked, output, suffix=suffix, fresh=store.fresh, quick=quick)
         return
-    read = graded(data, asked, threshold=settings.threshold, progress=not quiet)
+    read = graded(data, asked, threshold=settings.threshold, progress=not output.quiet)
     if isinstance(read, Scores) and not are_ratings(read) and _asks_nothing(data, models, settings, asked):
-        describe_ratings(read, out, data=data.annotations, suffix=suffix, quiet=quiet, fresh=store.fresh)
+        describe_ratings(read, output, data=data.annotations, suffix=suffix, fresh=store.fresh)
         return
-    folder = Folder(out, **vars(store))
-    given: dict[str, Any] = {"read": read, "folder": folder, "dask": dask, "suffix": suffix}
-    done = run(data, models, settings, asked, **given, quick=quick, quiet=quiet)
-    finish(*done, out, quiet=quiet, strict=strict, suffix=suffix, reported=not quick, named=models.as_published)
+    given: dict[str, Any] = {"read": read, "store": vars(store), "dask": dask, "suffix": suffix}
+    finish(run(data, models, settings, asked, output, **given, quick=quick), output, suffix=suffix)
 
 
 def _of_folder(
@@ -220,6 +216,15 @@ def _of_folder(
     return data, asked if study.gold is None else replace(asked, gold=study.gold)
 
 
+class Done(NamedTuple):
+    """What was run, what it says, whether requirements are met, and the files that were written."""
+
+    swept: Sweep
+    screen: Screen
+    judged: pd.DataFrame
+    files: Sequence[str]
+
+
 @kept_on_disk()
 @small_products()
 def run(
@@ -227,21 +232,16 @@ def run(
     models: ModelChoice,
     settings: options.SweepOptions,
     asked: options.MetricOptions,
+    output: options.IntoResults,
     *,
+    store: Mapping[str, Any],
     read: Annotations | Scores | None = None,
-    folder: Folder,
-    quiet: bool,
     suffix: str = ".csv",
     dask: str | None = None,
     quick: bool = False,
-    named: bool | None = None,
-) -> tuple[Sweep, pd.DataFrame, list[str]]:
-    """Run a sweep from files to files; write each file, and print each answer, as soon as its contents are known.
-
-    A model that the user `named`, by default any, has its accuracy first, as published. Returns the sweep, the table of
-    requirements, and the names of the tables that were written.
-    """
-    named = models.as_published if named is None else named
+) -> Done:
+    """Run a sweep from files to files; write each file, and print each answer, as soon as its contents are known."""
+    named, quiet, folder = models.as_published, output.quiet, Folder(output.out, **store)
     if read is None:
         read = graded(data, asked, threshold=settings.threshold, progress=not quiet)
     arguments = settings.arguments() | data.left_out(settings.extra)
@@ -293,7 +293,7 @@ def run(
         complain(f"the data have {', '.join(grave)}: see the report, or run plausibly audit.", "Note")
     runs, files, chosen = [], TablesInParts(out, suffix), how_chosen(asked)
     first: Sweep | None = None
-    rest = str(out / REPORT) + WITHOUT_QUICK * quick
+    rest, kept = str(out / REPORT) + WITHOUT_QUICK * quick, _KEPT + 2 * len(required) * len(plan.predictions)
     keep_others(out / Path(METRICS).with_suffix(suffix))
     for done in plan.runs(folder, progress=not quiet, say=speaker(quiet), scheduler=dask):
         if not (runs or quick):
@@ -312,12 +312,12 @@ def run(
         runs.append(done)
         if len(runs) == 1 and plan.leading == 0 and not quiet:
             first = plan.sweep(runs, fresh)
-            tell_answers(screen_of(first, chosen, asked, named=named), asked, rest, len(first.classifiers))
+            show(_screen_of(first, chosen, asked, named=named), rest, kept)
     swept = plan.sweep(runs, fresh, like=first)
-    screen = screen_of(swept, chosen, asked, named=named)
-    if first is None and not quiet:
-        tell_answers(screen, asked, rest, len(swept.classifiers))
+    screen = _screen_of(swept, chosen, asked, named=named)
     if not quiet:
+        if first is None:
+            show(screen, rest, kept)
         chains = "All chains converged." if swept.converged and any(run.has_chains for run in runs) else ""
         if told := " ".join(filter(None, [order_over_runs(swept), chains])):
             say(told)
@@ -327,7 +327,7 @@ def run(
     for results in truths(swept) if chosen else ():
         results.attrs["threshold_from"] = chosen
     if quick:
-        return swept, judged, files.names
+        return Done(swept, screen, judged, files.names)
     for name, table in _compared(swept):
         files.write(name, table)
     from plausibly.app.report import report  # and what only it needs
@@ -343,7 +343,7 @@ def run(
             pool.submit(make, plan, swept, folder, progress=not quiet) for make in (measure_sets, plan_labels)
         )
         report(swept, out / REPORT, sources, **linked, conformal=sets.result, plan=further.result, progress=not quiet)
-    return swept, judged, files.names
+    return Done(swept, screen, judged, [*files.names, REPORT])
 
 
 def _compared(swept: Sweep) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -359,17 +359,12 @@ def _compared(swept: Sweep) -> Iterator[tuple[str, pd.DataFrame]]:
         yield RANKINGS, swept.rankings(metric).assign(metric=metric)
 
 
-def screen_of(swept: Sweep, chosen: str | None, asked: options.MetricOptions, *, named: bool) -> Screen:
+def _screen_of(swept: Sweep, chosen: str | None, asked: options.MetricOptions, *, named: bool) -> Screen:
     """Screen of the run that stands for all."""
     known = truths(swept) if "withheld" in lead(swept).results.attrs else []
     for results in (*known, lead(swept).results) if chosen else ():
         results.attrs["threshold_from"] = chosen
     return of_sweep(swept, named=named, metrics=asked.names)
-
-
-def tell_answers(screen: Screen, asked: options.MetricOptions, rest: str, n_classifiers: int) -> None:
-    """Print a screen; `rest` is the file with all of it."""
-    show(screen, rest, kept=_KEPT + 2 * len(asked.require or ()) * n_classifiers)
 
 
 def measure_sets(plan: Plan, swept: Sweep, folder: Folder, *, progress: bool) -> "Coverage | None":
@@ -457,25 +452,13 @@ def _labels(read: Annotations | Scores, threshold: float | None) -> Annotations:
     return read.grades() if threshold is None and are_ratings(read) else read.split(threshold)
 
 
-def finish(
-    swept: Sweep,
-    judged: pd.DataFrame,
-    tables: Sequence[str],
-    out: Path,
-    *,
-    quiet: bool,
-    strict: bool,
-    suffix: str = ".csv",
-    reported: bool = True,
-    named: bool = False,
-) -> None:
+def finish(done: Done, output: options.IntoResults, *, suffix: str = ".csv") -> None:
     """Print what was written, the verdict and whether requirements are met, and exit with the matching status."""
-    if not quiet:
-        n = len(swept.runs)
-        posteriors = f"{n} posterior{'s' if n > 1 else ''}"
-        say(f"Wrote {', '.join((*tables, posteriors, *([REPORT] * reported)))} to {out}")
+    swept, out = done.swept, output.out
+    if not output.quiet:
+        say(f"Wrote {', '.join([*done.files, many(len(swept.runs), 'posterior')])} to {out}")
     where = "" if swept.converged else f" {(out / CERTAINTY).with_suffix(suffix)} lists all of them."
-    answered = f"{of_sweep(swept, named=named).headline} " if quiet else ""
-    if quiet or not swept.converged:
-        say(f"{answered}{swept.verdict()}{where}{f' Results: {out}.' if quiet else ''}")
-    check_answers(requirement_sentences(judged), swept.converged, strict=strict)
+    answered, results = (f"{done.screen.headline} ", f" Results: {out}.") if output.quiet else ("", "")
+    if output.quiet or not swept.converged:
+        say(f"{answered}{swept.verdict()}{where}{results}")
+    check_answers(requirement_sentences(done.judged), swept.converged, strict=output.strict)

@@ -7,12 +7,11 @@ import pandas as pd
 
 from plausibly.agreement import agreement
 from plausibly.app.cli._folder import make_folder
-from plausibly.app.cli._output import TablesInParts, say, show
-from plausibly.app.screen import Screen, Table
+from plausibly.app.cli._output import Publisher
+from plausibly.app.screen import Piece, Screen, Table
 from plausibly.data.annotations import Scores
 from plausibly.data.annotations.scores import MOST_GRADES
 
-CASES, RATERS = "ratings.csv", "raters.csv"
 _SHOWN = 5  # cases with the highest and the lowest means
 NEXT = (
     "To evaluate classifiers, say from which rating on a case is positive (--threshold). How severe raters are is "
@@ -21,7 +20,7 @@ NEXT = (
 )
 
 
-def describe_ratings(scores: Scores, out: Path, *, data: Path, suffix: str, quiet: bool, fresh: bool) -> None:
+def describe_ratings(scores: Scores, output: Publisher, *, data: Path, suffix: str, fresh: bool) -> None:
     """Write and print means by case and by rater, and print agreement."""
     table = pd.DataFrame(
         {
@@ -32,27 +31,23 @@ def describe_ratings(scores: Scores, out: Path, *, data: Path, suffix: str, quie
     )
     by_case = table.groupby("case", sort=False)["rating"]
     cases = by_case.agg(n_ratings="size", mean="mean", sd="std", lowest="min", highest="max").reset_index()
-    make_folder(out, [data], fresh=fresh)
-    files = TablesInParts(out, suffix)
-    files.write(CASES, cases)
+    make_folder(output.out, [data], fresh=fresh)
+    files = [Piece("ratings.csv", cases)]
     if not scores.anonymous:
         n, total = by_case.transform("size"), by_case.transform("sum")
         others = ((total - table["rating"]) / (n - 1).replace(0, np.nan)).rename("others")
         table["difference"] = table["rating"] - others
         by_rater = table.groupby("rater", sort=False)
         raters = by_rater.agg(n_ratings=("rating", "size"), mean=("rating", "mean"), difference=("difference", "mean"))
-        files.write(RATERS, raters.reset_index())
+        files.append(Piece("raters.csv", raters.reset_index()))
     told = f"{scores}: mean {scores.score.mean():.2f}; {_agreement(table)}."
-    if quiet:
-        say(told)
-        return
     ranked = cases.sort_values("mean", ascending=False, kind="stable")
     ends = pd.concat([ranked.head(_SHOWN), ranked.iloc[max(_SHOWN, len(ranked) - _SHOWN) :]])
     title, frame = "Cases with the highest and the lowest means", ends[["case", "n_ratings", "mean", "sd"]]
     if not scores.anonymous:
         title, frame = "Raters (difference: from the others in the same cases)", raters.reset_index()
-    show(Screen(told, Table.of(frame.astype({frame.columns[0]: str}), ".2f", title), [NEXT]), files.names[0], kept=4)
-    say(f"Wrote {', '.join(files.names)} to {out}")
+    table = Table.of(frame.astype({frame.columns[0]: str}), ".2f", title)
+    output.publish(Screen(told, table, [NEXT], files[0].file, files=files), suffix=suffix)
 
 
 def _agreement(table: pd.DataFrame) -> str:

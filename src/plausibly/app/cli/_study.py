@@ -9,8 +9,8 @@ from plausibly.app.doctor._between import PREDICTING, unfit
 from plausibly.app.doctor._checkup import named_by_file
 from plausibly.base.errors import ArgumentError
 from plausibly.base.names import listed
-from plausibly.data.annotations import Annotations
 
+PREFLIB = ".soc", ".soi", ".toc", ".toi"
 STORE = ".zarr"  #: suffix of posteriors that are folders
 _NOTES = "readme", "notes", "license", "changelog"  # files about a folder
 
@@ -78,7 +78,8 @@ def read_study(folder: Path, given: Sequence[str] = ()) -> Study | None:
 
 def is_by_annotators(looked: Sequence[Looked]) -> bool:
     """Whether each file may hold the answers of a single annotator, who is not named; or is one of PrefLib."""
-    return all(one.files or _may_be_an_annotator(one) for one in looked)
+    alone = (one.role == "labels of one rater" or one.path.suffix in PREFLIB or one.by_one for one in looked)
+    return all(one.files or own for one, own in zip(looked, alone, strict=True))
 
 
 def _one(folder: Path, looked: Sequence[Looked]) -> Looked:
@@ -97,10 +98,3 @@ def _one(folder: Path, looked: Sequence[Looked]) -> Looked:
             "them if they are of one annotator each."
         )
     return mains[0]
-
-
-def _may_be_an_annotator(one: Looked) -> bool:
-    if one.role == "labels of one rater" or one.path.suffix in (".soc", ".soi", ".toc", ".toi"):
-        return True
-    read = one.content
-    return isinstance(read, Annotations) and read.anonymous and read.per_case.max(initial=0) == 1

@@ -163,7 +163,7 @@ def doctor(
         other = " and ".join(some(one.cases[:1]) for one in (main, mains[0]) if one.cases is not None)
         named = "" if shared else f" (they are called {other}, for example)"
         shared_with = f"shares {many(shared, 'case')} with {mains[0].path}{named}"
-        alone = [one for one in mains if _is_by_one(one)] if _is_by_one(main) and shared else []
+        alone = [one for one in mains if one.by_one] if main.by_one and shared else []
         words = shlex.join(f"{one.path.stem}={one.path}" for one in alone)
         alike = shared and not alone and type(main.content) is type(mains[0].content)
         fix = " To take them together, put all rows into one table." if alike else ""
@@ -206,12 +206,6 @@ def _names_annotator(text: str) -> bool:
     """Whether a text is NAME=FILE, and no file."""
     name, _, file = text.partition("=")
     return bool(name and file) and not parted(Path(text))[0].exists()
-
-
-def _is_by_one(one: Looked) -> bool:
-    """Whether annotations may be those of a single annotator, who is not named."""
-    read = one.content
-    return isinstance(read, Annotations) and read.anonymous and read.per_case.max(initial=0) == 1
 
 
 def _cautions(one: Looked) -> Iterator[str]:

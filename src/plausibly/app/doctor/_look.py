@@ -16,7 +16,7 @@ from plausibly.app.doctor._looked import Looked, Role
 from plausibly.app.doctor._outcomes import Found, comparisons_in, outcomes_in
 from plausibly.base.errors import FileError, PlausiblyError, PlausiblyWarning, PredictionError
 from plausibly.base.names import many, some
-from plausibly.data.annotations import Scores, read_classes
+from plausibly.data.annotations import Scores, read_classes, read_metadata
 from plausibly.data.annotations.io.columns import is_number, is_number_type, list_of
 from plausibly.data.annotations.io.exports import SecondAnswers
 from plausibly.data.annotations.io.files import TABLES, ending, lines_of, naming, read_npy, read_text, suffix_of
@@ -333,13 +333,11 @@ def _taken_by_role(source: Source) -> dict[str, str]:
         or not ("annotator" in found.values() or _PEOPLE & {*names})
     ):
         return {name: what for name, what in found.items() if what}
-    columns = {name: list_of(column) for name, column in source.cells.items()}
-    case = columns[next(name for name, role in found.items() if role == "case")]
+    known = read_metadata(source)
     for name in (name for name, role in found.items() if not role):
-        pairs = {*zip(case, columns[name], strict=True)}
-        constant = len(pairs) == len({*case})
-        groups = constant and (len({*columns[name]}) <= _MOST_GROUPS or name.lower().startswith(_CLUSTERS))
-        found[name] = "group of cases" if groups and "" not in columns[name] else "not used"
+        values = known.get(name, pd.Series([None]))
+        groups = values.nunique() <= _MOST_GROUPS or name.lower().startswith(_CLUSTERS)
+        found[name] = "group of cases" if groups and not values.isin(["", None]).any() else "not used"
     return found
 
 

@@ -1,5 +1,6 @@
 """What a file is taken for."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,7 +9,11 @@ from typing import Any, Literal
 import numpy as np
 
 from plausibly.base.names import some
+from plausibly.data.annotations import Annotations
 from plausibly.data.labels import Labels
+
+#: Parts of names of models, among those of raters.
+MODEL = re.compile(r"gpt|llama|claude|gemini|gemma|mistral|mixtral|qwen|deepseek|llm|bert|palm|model")
 
 Role = Literal[
     "annotations",
@@ -83,6 +88,12 @@ class Looked:
     asked: Mapping[str, str] = field(default_factory=dict)
     conditions: str | None = None
     notes: Sequence[str] = ()
+
+    @property
+    def by_one(self) -> bool:
+        """Whether annotations may be those of a single annotator, who is not named."""
+        read = self.content
+        return isinstance(read, Annotations) and read.anonymous and read.per_case.max(initial=0) == 1
 
     @property
     def given(self) -> list[str]:

@@ -1,6 +1,5 @@
 """Commands for the questions that files answer together, with everything filled in."""
 
-import re
 import shlex
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +10,7 @@ import numpy as np
 
 from plausibly.app.doctor._between import extra_cases, is_scores, unnamed, unpredicted
 from plausibly.app.doctor._look import comparable
-from plausibly.app.doctor._looked import Looked
+from plausibly.app.doctor._looked import MODEL, Looked
 from plausibly.app.doctor._outcomes import outcomes_of
 from plausibly.base.errors import PlausiblyError, PlausiblyWarning
 from plausibly.base.names import some
@@ -45,9 +44,7 @@ _CHAINS = "Did the chains converge?"
 _PLAN = "Which cases should be annotated next, or read again?"
 _SYSTEMS = "Which system is best, as people would say?"
 _SYSTEM = "How good is the system, as people would say, and how wrong is the judge?"
-_POSITIVE = {"positive", "malignant", "cancer", "abnormal", "disease", "diseased", "yes", "true", "1", "present"}
 GOLD = "gold"  #: annotator of gold labels without any others
-_MODEL = re.compile(r"gpt|llama|claude|gemini|gemma|mistral|mixtral|qwen|deepseek|llm|bert|palm|model")
 _TABLE = "Write one question to a table, for all other commands."
 
 
@@ -193,8 +190,7 @@ def _probable(together: Together) -> bool:
 def _of_two(gold: Looked) -> list[str]:
     """Two gold labels, the positive one last, as far as words tell; others in alphabetical order."""
     names = sorted([] if gold.classes is None else gold.classes.tolist())
-    names = names[::-1] if len(names) == 2 and positive_of_two(names) == 0 else names
-    return sorted(names, key=lambda name: name.casefold() in _POSITIVE)
+    return names[::-1] if len(names) == 2 and positive_of_two(names) == 0 else names
 
 
 def _positive(together: Together) -> list[str]:
@@ -279,7 +275,7 @@ def _models_among(main: Looked) -> dict[str, Looked]:
     labels = main.labels
     if labels is None or main.files or main.asked or labels.numbered or ending(main.path) not in TABLES:
         return {}
-    named = [str(one) for one in labels.annotators if _MODEL.search(str(one).lower()) is not None]
+    named = [str(one) for one in labels.annotators if MODEL.search(str(one).lower()) is not None]
     if len(labels.annotators) - len(named) < 2:
         return {}
     return {name: replace(main, path=Path(f"{main.path}:{name}"), role="labels of one rater") for name in named}

@@ -108,7 +108,8 @@ def accuracy_table(swept: Sweep) -> pd.DataFrame:
     """
     rows, metrics, seen = [], headline_metrics(swept), checks_failed(swept, "ceiling")
     for run in with_headline(swept, swept.runs):
-        table, order = run.metrics().set_index(["metric", "classifier"]), best_under(swept, run)
+        table, order = run.metrics(), best_under(swept, run)
+        table = table[table["metric"].isin(metrics)].set_index(["metric", "classifier"])
         for name, following in zip(order, [*order[1:], ""], strict=True):
             row = {"model": run.label, "classifier": name}
             for metric in metrics:
