@@ -46,11 +46,23 @@ class Table(NamedTuple):
         return cls(list(map(str, frame)), list(zip(*columns, strict=True)), title, max(n_left, 1))
 
 
-def cell(value: object, digits: str = ".3f") -> str:
-    """Value of a table as text; nothing for what is unknown."""
+def cell(value: Any, digits: str = ".3f") -> str:
+    """Value of a table as text; nothing for what is unknown.
+
+    Examples
+    --------
+    >>> cell(2000), cell(1 / 3), cell(float("nan")), cell(True), cell(["a", "b"])
+    ('2,000', '0.333', '', 'yes', 'a, b')
+    """
+    if value is None or (isinstance(value, float | np.floating) and np.isnan(value)):
+        return ""
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
     if isinstance(value, float | np.floating):
-        return "" if np.isnan(value) else format(value, digits)
-    return f"{value:,}" if isinstance(value, int | np.integer) and not isinstance(value, bool) else str(value)
+        return format(value, digits)
+    if isinstance(value, list | tuple | set | np.ndarray):
+        return ", ".join(map(str, value))
+    return f"{value:,}" if isinstance(value, int | np.integer) else str(value)
 
 
 def percent(probability: float) -> str:
@@ -58,10 +70,25 @@ def percent(probability: float) -> str:
     return f"{100 * probability:g} %"
 
 
-def with_interval(mean: float, lower: float = np.nan, upper: float = np.nan, missing: str = "") -> str:
-    """Value with its interval, if it has one; NaN as `missing`."""
-    interval = "" if np.isnan(lower) else f" ({lower:z.3f}–{upper:z.3f})"
-    return missing if np.isnan(mean) else f"{mean:z.3f}{interval}"
+def with_interval(
+    mean: float,
+    lower: float = np.nan,
+    upper: float = np.nan,
+    missing: str = "",
+    *,
+    digits: int = 3,
+    form: str = " ({}–{})",
+    sign: str = "",
+) -> str:
+    """Value with its interval in a `form`, if it has one; NaN as `missing`.
+
+    Examples
+    --------
+    >>> with_interval(0.5, 0.25, 0.75), with_interval(0.5, 0.4, 0.6, digits=1, form=" ({} to {})"), with_interval(0.5)
+    ('0.500 (0.250–0.750)', '0.5 (0.4 to 0.6)', '0.500')
+    """
+    value, *ends = (f"{one:{sign}z,.{digits}f}" for one in (mean, lower, upper))
+    return missing if np.isnan(mean) else value if np.isnan(lower) else value + form.format(*ends)
 
 
 def over_groups(by: str, what: str, table: "pd.DataFrame", value: str) -> Iterator[str]:

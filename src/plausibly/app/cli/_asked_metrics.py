@@ -47,7 +47,7 @@ def graded(
                 f"--ordered needs the order of the classes, such as {some(read.classes)}, but no --classes were given: "
                 "write a file with a class per line, the lowest grade first."
             )
-    elif asked.ordered:
+    elif asked.ordered and isinstance(read, Scores):
         if threshold is not None:
             raise ArgumentError(f"--ordered takes scores as grades, but --threshold {threshold:g} was given: keep one.")
         scale = None if like is None or isinstance(like, Scores) else like.classes

@@ -335,7 +335,7 @@ def _taken_by_role(source: Source) -> dict[str, str]:
         return {name: what for name, what in found.items() if what}
     known = read_metadata(source)
     for name in (name for name, role in found.items() if not role):
-        values = known.get(name, pd.Series([None]))
+        values = known[name] if name in known else pd.Series([None])
         groups = values.nunique() <= _MOST_GROUPS or name.lower().startswith(_CLUSTERS)
         found[name] = "group of cases" if groups and not values.isin(["", None]).any() else "not used"
     return found

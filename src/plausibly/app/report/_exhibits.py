@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 import plausibly
 from plausibly.app.report.page import Page, Part, pieces
 from plausibly.app.results import kind_of, of
-from plausibly.app.screen import Table, short_names
+from plausibly.app.screen import Table, cell, short_names
 from plausibly.base.errors import ArgumentError, FileError, show
 
 MOST_ROWS = 200  #: of a table
@@ -171,18 +171,9 @@ def _table(rows: Sequence[Sequence[str]], columns: Sequence[str], caption: str) 
 
 
 def _cell(value: Any) -> str:
-    if value is None or (np.isscalar(value) and pd.isna(value)):
-        return ""
-    if isinstance(value, bool | np.bool_):
-        return "yes" if value else "no"
-    if isinstance(value, int | np.integer):
-        return f"{value:,}"
-    if isinstance(value, float | np.floating):
-        # Three decimals, or two significant digits if they would all be zero.
-        return f"{value:,.3f}" if value == 0 or abs(value) >= 0.001 else f"{value:.2g}"
-    if isinstance(value, list | tuple | set | np.ndarray):
-        return ", ".join(map(str, value))
-    return str(value)
+    """Three decimals, or two significant digits if they would all be zero."""
+    small = isinstance(value, float | np.floating) and 0 < abs(value) < 0.001
+    return cell("" if np.isscalar(value) and pd.isna(value) else value, ".2g" if small else ",.3f")
 
 
 def render(page: Page) -> str:

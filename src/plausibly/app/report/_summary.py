@@ -19,6 +19,7 @@ from plausibly.app.report._cases import (
 )
 from plausibly.app.report.tables import annotated_cases, best_under, checks_failed, headline_metrics, lead
 from plausibly.app.screen import short_names
+from plausibly.base.names import many
 from plausibly.decisions.planning import Plan
 from plausibly.decisions.planning.advice import in_short
 from plausibly.evaluation.ambiguity import CLEAR
@@ -67,8 +68,8 @@ def certainty_in_words(swept: Sweep, run: Run) -> str:
     under = f"Under {run.label}" if np.isnan(run.reliability) else f"At reliability {run.reliability:g}"
     which = "true" if has_true_class(run.attrs) else "most plausible"
     told = (
-        f"{under}, {settled:,} of {_cases(n)} ({100 * settled / n:.0f} %) {'has' if n == 1 else 'have'} a class that "
-        f"is the {which} one with a probability of at least {SETTLED:g}"
+        f"{under}, {settled:,} of {many(n, 'case')} ({100 * settled / n:.0f} %) {'has' if n == 1 else 'have'} a class "
+        f"that is the {which} one with a probability of at least {SETTLED:g}"
     )
     others = [
         f"{int((other.results['annotation_certainty_1'].values >= SETTLED).sum()):,} at {other.reliability:g}"
@@ -80,12 +81,8 @@ def certainty_in_words(swept: Sweep, run: Run) -> str:
         told += " The greater the assumed reliability, the more cases count as settled, rightly or not."
     if not undecided:
         return told
-    share = f"{_cases(undecided)} ({100 * undecided / n:.0f} %)"
+    share = f"{many(undecided, 'case')} ({100 * undecided / n:.0f} %)"
     return f"{told} In {share}, no class is the {which} one with a probability of 0.5 or more."
-
-
-def _cases(n: int) -> str:
-    return f"{n:,} case{'' if n == 1 else 's'}"
 
 
 def _labels(swept: Sweep, run: Run, plan: Plan | None) -> Iterator[str]:
@@ -108,8 +105,8 @@ def _labels(swept: Sweep, run: Run, plan: Plan | None) -> Iterator[str]:
         yield f"For a claim about these cases, ask for more labels where {why}: {where}."
     if len(unclear):
         yield (
-            f"In {_cases(len(unclear))}, annotators will keep disagreeing if they answer like these: the leading class "
-            f"is clear, but fewer than {100 * CLEAR:g} % of them chose it, and, with a probability of at least "
+            f"In {many(len(unclear), 'case')}, annotators will keep disagreeing if they answer like these: the leading "
+            f"class is clear, but fewer than {100 * CLEAR:g} % of them chose it, and, with a probability of at least "
             f"{SETTLED:g} under {run.label}, fewer than {100 * CLEAR:g} % of further ones would. "
             f"{'These are' if len(unclear) > 1 else 'This is'} "
             f"{_listed(unclear['case'].tolist())}."
@@ -140,8 +137,8 @@ def prior_notes(runs: Iterable[Run]) -> Iterator[str]:
             if learns(run.attrs):
                 fix += " More labels for these cases reduce its share."
             yield (
-                f"{run.label}: in {n:,} of {_cases(len(share))}, the prior counts as much as the annotations, or more. "
-                f"(Averaged over all cases, it contributes {100 * share.mean():.0f} % of the information.) Uncertainty "
+                f"{run.label}: in {n:,} of {many(len(share), 'case')}, the prior counts as much as the annotations, or "
+                f"more. (Averaged over all cases, it contributes {100 * share.mean():.0f} % of the information.) Uncertainty "
                 f"in these cases comes from the prior at least as much as from the annotators. {fix}"
             )
 
@@ -173,8 +170,8 @@ def choice_of_cases(swept: Sweep) -> Iterator[str]:
     """Say what accuracy over all cases assumes where only some are annotated."""
     if annotated := annotated_cases(swept.annotations):
         yield (
-            f"Accuracy is over {_cases(swept.annotations.n_cases)}{annotated}. It assumes that these were chosen at "
-            "random, or by the predictions alone. If they were chosen because they looked hard, or easy, it is wrong, "
+            f"Accuracy is over {many(swept.annotations.n_cases, 'case')}{annotated}. It assumes that these were chosen "
+            "at random, or by the predictions alone. If they were chosen because they looked hard, or easy, it is wrong, "
             "however narrow its interval."
         )
 

@@ -34,7 +34,7 @@ from plausibly.app.report.tables import (
     with_class,
     with_experts,
 )
-from plausibly.app.screen import About, Part, Piece, over_groups
+from plausibly.app.screen import About, Part, Piece, over_groups, with_interval
 from plausibly.base.errors import PlausiblyError
 from plausibly.base.names import figures, listed, many
 from plausibly.data.annotations import Annotations
@@ -76,9 +76,8 @@ def readers_beside(annotations: Annotations, gold: Gold, positive: str | None, c
     table = next(iter(found.values())).by_reader.drop(columns=["kind", "auroc"], errors="ignore")
     told = []
     for name, study in found.items():
-        mean, lower, upper = study.means_of_readers.loc[0, ["effect", "lower", "upper"]]
-        ends = "" if pd.isna(lower) else f" ({lower:.2f} to {upper:.2f})"
-        told.append(f"{metric_name(name)} {mean:.2f}{ends}")
+        mean = study.means_of_readers.loc[0, ["effect", "lower", "upper"]]
+        told.append(f"{metric_name(name)} {with_interval(*mean, digits=2, form=' ({} to {})')}")
     return Beside(
         table.rename(columns={"who": "annotator"}),
         f"For comparison, {many(len(table), 'annotator')} against the same gold labels, on average: {', '.join(told)}. "

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
+from plausibly.app.screen import with_interval
 from plausibly.base.bootstrap import CI_PROB, PANEL, holding, interval, width_in_words, width_of
 from plausibly.base.names import listed, probability_in_words
 from plausibly.data.annotations import Annotations
@@ -62,11 +63,7 @@ def in_percent(number: Number, of: str = "") -> str:
 
 def plain(number: Number, to: str = "–") -> str:
     """Write a value with its interval, to as many digits as tell something."""
-    if np.isnan(number.mean):
-        return ""
-    digits = 3 if number.upper - number.lower < _CLOSE else 2
-    ends = f" ({number.lower:z.{digits}f}{to}{number.upper:z.{digits}f})"
-    return f"{number.mean:z.{digits}f}{'' if np.isnan(number.lower) else ends}"
+    return with_interval(*number, digits=3 if number.upper - number.lower < _CLOSE else 2, form=f" ({{}}{to}{{}})")
 
 
 def points(number: Number) -> str:

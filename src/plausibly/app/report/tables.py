@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from plausibly.aggregation.sweeps import Run, Sweep
 from plausibly.aggregation.sweeps.runs import usual_position
 from plausibly.app.report.panels import Number, column_of
-from plausibly.app.screen import Part
+from plausibly.app.screen import Part, with_interval
 from plausibly.base.bootstrap import width_in_words
 from plausibly.data.annotations import Annotations
 from plausibly.evaluation import curve_points
@@ -158,10 +158,7 @@ def checks_failed(swept: Sweep, check: str) -> set[str]:
 
 def value_and_interval(mean: float, lower: float, upper: float, *, digits: int = 3, sign: str = "") -> str:
     """Write a value with its interval, which stays in one line; nothing for what is undefined."""
-    if np.isnan(mean):
-        return ""
-    shown, *ends = (f"{value:{sign}z,.{digits}f}" for value in (mean, lower, upper))
-    return shown if np.isnan(lower) else f"{shown} [{ends[0]},\xa0{ends[1]}]"
+    return with_interval(mean, lower, upper, digits=digits, form=" [{},\xa0{}]", sign=sign)
 
 
 def intervals(table: pd.DataFrame, names: Sequence[str] = ENDS, *, digits: int = 3, sign: str = "") -> list[str]:

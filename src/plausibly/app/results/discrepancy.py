@@ -106,9 +106,10 @@ def _notes(compared: Discrepancy, frame: pd.DataFrame, labels: Labels) -> Iterat
                 f"{first['ratio']:.3f} instead of {frame.loc[first['model'], 'ratio']:.3f}."
             )
     if not pd.isna(one["agreement"]):
-        ends = f" ({one['agreement_lower']:z.2f} to {one['agreement_upper']:z.2f})" if "lower" in frame else ""
+        ends = one[["agreement_lower", "agreement_upper"]] if "lower" in frame else ()
+        agreement = with_interval(one["agreement"], *ends, digits=2, form=" ({} to {})")
         yield (
-            f"Annotators agree beyond chance by {one['agreement']:z.2f}{ends}. Answers at random would have Δ = "
+            f"Annotators agree beyond chance by {agreement}. Answers at random would have Δ = "
             f"{one['chance_ratio']:.2f}, and {one['constant']} as the answer to every case {one['constant_ratio']:.2f}."
         )
 

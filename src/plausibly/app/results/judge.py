@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from plausibly.agreement import Judgement
 from plausibly.agreement.judge.judgement import IF_RIGHT, QUESTIONS
 from plausibly.app import plots
-from plausibly.app.screen import About, Part, Piece, Screen, Table, over_groups, percent
+from plausibly.app.screen import About, Part, Piece, Screen, Table, over_groups, percent, with_interval
 from plausibly.evaluation.summaries import FEW
 
 ASSUMED = (
@@ -42,7 +43,7 @@ SOURCES = (
     "Dawid & Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm.",
 )
 
-
+_TO = " ({} to {})"
 _BY_GROUP = (
     "A difference is the group's accuracy minus the accuracy in all other cases. P(worst) is the probability that no "
     "group of the same column is worse: by accuracy or, where that is unknown, by Δ; for groups of annotators, by "
@@ -133,11 +134,9 @@ def _about(result: Judgement) -> About:
 def _agreement(result: Judgement) -> str:
     """How well annotators agree, and what answers that look at no case have."""
     row = result.table.iloc[0]
-    ends = (
-        "" if pd.isna(row["agreement_lower"]) else f" ({row['agreement_lower']:z.2f} to {row['agreement_upper']:z.2f})"
-    )
+    agreement = with_interval(*row[["agreement", "agreement_lower", "agreement_upper"]], digits=2, form=_TO)
     return (
-        f"α = {row['agreement']:z.2f}{ends} beyond chance; Δ of an answer by chance {row['chance_ratio']:.2f}, of the "
+        f"α = {agreement} beyond chance; Δ of an answer by chance {row['chance_ratio']:.2f}, of the "
         f"best constant answer ({row['constant']}) {row['constant_ratio']:.2f}"
     )
 
@@ -158,8 +157,5 @@ def _by_group(by: pd.DataFrame) -> pd.DataFrame:
 
 
 def _cell(row: Mapping[str, Any], name: str) -> str:
-    value, lower, upper = (row.get(f"{name}{end}") for end in ("", "_lower", "_upper"))
-    if value is None or pd.isna(value):
-        return ""
-    ends = "" if lower is None or pd.isna(lower) else f" ({lower:z.2f} to {upper:z.2f})"
-    return f"{value:z.2f}{ends}"
+    values = (row.get(f"{name}{end}") for end in ("", "_lower", "_upper"))
+    return with_interval(*(np.nan if one is None else one for one in values), digits=2, form=_TO)

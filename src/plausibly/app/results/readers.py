@@ -4,7 +4,7 @@ import numpy as np
 
 from plausibly.agreement import ReaderStudy
 from plausibly.app import plots
-from plausibly.app.screen import About, Piece, Screen, Table, percent
+from plausibly.app.screen import About, Piece, Screen, Table, percent, with_interval
 from plausibly.metrics.words import metric_name
 
 ASSUMED = (
@@ -34,9 +34,9 @@ def screen(result: ReaderStudy) -> Screen:
     """A row for each comparison, or for each mean where nothing is compared; what they come to, and what limits it."""
     alone, rows, study = not result.comparisons[0].second, [], result.study
     for one, row in zip(result.comparisons, result.table.to_dict("records"), strict=True):
-        ends = "" if np.isnan(row["lower"]) else f" ({row['lower']:z.3f} to {row['upper']:z.3f})"
+        effect = with_interval(row["effect"], row["lower"], row["upper"], form=" ({} to {})")
         sides = one.first if alone else f"{one.first} {row['first']:.3f}, {one.second} {row['second']:.3f}"
-        cells = sides, f"{row['effect']:z.3f}{ends}", _p(row["p"]), _p(row["p_noninferior"])
+        cells = sides, effect, _p(row["p"]), _p(row["p_noninferior"])
         rows.append(cells[: 2 if alone else 4])
     name, width = metric_name(result.figure.name), f"({percent(result.ci_prob)})"
     several = (name, f"difference {width}", "p if equal", f"p if {result.margin:g} worse")

@@ -10,7 +10,7 @@ import pandas as pd
 from plausibly import agreement
 from plausibly.agreement import Labels, WeightedReliability
 from plausibly.app import plots
-from plausibly.app.screen import About, Piece, Screen, Table, percent
+from plausibly.app.screen import About, Piece, Screen, Table, percent, with_interval
 from plausibly.base.bootstrap import CI_PROB, REPLICATES
 from plausibly.base.names import many, some
 from plausibly.posterior import save
@@ -56,9 +56,9 @@ def screen(
     if measured is not None:
         frame["actual_accuracy"] = agreement.actual_accuracy(measured, frame["labels_accuracy"].item())
     row = frame.iloc[0]
-    ends = f" ({row['lower']:.3f} to {row['upper']:.3f})" if "lower" in frame else ""
+    value = with_interval(row["reliability"], *row.get(["lower", "upper"], ()), form=" ({} to {})")
     told = (
-        f"Weighted reliability is {row['reliability']:.3f}{ends}: of the agreement beyond chance, "
+        f"Weighted reliability is {value}: of the agreement beyond chance, "
         f"{row['concordance']:.3f}, this much is correct."
     )
     notes, (converged, words) = list(_notes(result, given or {})), verdict(result)
