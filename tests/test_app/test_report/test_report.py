@@ -101,25 +101,16 @@ def test_metrics_headline_and_strata_are_those_of_the_sweep(swept, page):
                     if np.isnan(row[number])
                     else float(cells[at]) == pytest.approx(row[number], abs=6e-4)
                 )
-    rows, table = page.table("Accuracy with")[1:], swept.metrics
+    rows, runs = page.table("Accuracy with")[1:], {run.label: run for run in swept.runs}
     assert len(rows) == 3 * 2
-    runs = {run.label: run for run in swept.runs}
-    for at, (label, name, *cells, share) in enumerate(rows):
-        run, told = runs[label], []
-        own = table[(table["model"] == run.model) & (table["classifier"] == name)]
-        own = own[own["reliability"].eq(run.reliability) | np.isnan(run.reliability)].set_index("metric")
+    for (label, name, *cells, share), (_, other, *_, last) in zip(rows[::2], rows[1::2], strict=True):
+        own, told = pb.summary(runs[label].results).set_index(["classifier", "metric"]).loc[name], []
         for k in (1, 3):
-            numbers = own.loc[f"top{k}_accuracy"]
-            told += [value_and_interval(*numbers[list(names)]) for names in (TOTAL, ENDS)]
+            told += [value_and_interval(*own.loc[f"top{k}_accuracy", list(names)]) for names in (TOTAL, ENDS)]
             told.append(f"{swept.voted[f'top{k}_accuracy'].sel(classifier=name).item():.3f}")
         assert cells == told
-        if at % 2 == 0:
-            other = rows[at + 1][1]
-            assert run.results["top1_accuracy"].mean("draw").sel(classifier=[name, other]).diff("classifier") <= 0
-            found = pb.comparison.probability_better(run.results, "top1_accuracy", name, other, noise="total")
-            assert share == ("" if np.isnan(found) else f"{found:.3f}")
-        else:
-            assert share == ""
+        found = pb.comparison.probability_better(runs[label].results, "top1_accuracy", name, other, noise="total")
+        assert (share, last) == ("" if np.isnan(found) else f"{found:.3f}", "")
     by_run = {row[0]: row[1:] for row in page.table("Certainty of the annotations")[1:]}
     for run in swept.runs:
         means = [float(run.results[f"annotation_certainty_{size}"].mean()) for size in (1, 2)]

@@ -138,8 +138,8 @@ def prior_notes(runs: Iterable[Run]) -> Iterator[str]:
                 fix += " More labels for these cases reduce its share."
             yield (
                 f"{run.label}: in {n:,} of {many(len(share), 'case')}, the prior counts as much as the annotations, or "
-                f"more. (Averaged over all cases, it contributes {100 * share.mean():.0f} % of the information.) Uncertainty "
-                f"in these cases comes from the prior at least as much as from the annotators. {fix}"
+                f"more. (Averaged over all cases, it contributes {100 * share.mean():.0f} % of the information.) "
+                f"Uncertainty in these cases comes from the prior at least as much as from the annotators. {fix}"
             )
 
 
@@ -171,8 +171,8 @@ def choice_of_cases(swept: Sweep) -> Iterator[str]:
     if annotated := annotated_cases(swept.annotations):
         yield (
             f"Accuracy is over {many(swept.annotations.n_cases, 'case')}{annotated}. It assumes that these were chosen "
-            "at random, or by the predictions alone. If they were chosen because they looked hard, or easy, it is wrong, "
-            "however narrow its interval."
+            "at random, or by the predictions alone. If they were chosen because they looked hard, or easy, it is "
+            "wrong, however narrow its interval."
         )
 
 
