@@ -1,4 +1,4 @@
-"""What is broken on purpose is caught by short forms of checks; that they pass, ``python -m validation --quick`` says."""
+"""Breaks on purpose are caught by short forms of checks; that these pass, ``python -m validation --quick`` says."""
 
 import pytest
 

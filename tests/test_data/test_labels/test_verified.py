@@ -36,24 +36,6 @@ def found(design, seed=0, n=600):
     return selected(gold, labels, {"A": np.c_[1 - score, score]}), ill, score, verified
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("design", ["readers", "scores"])
-def test_cases_that_are_verified_for_a_reason_are_weighted_to_all(design):
-    off, raw = [], []
-    for seed in range(20):
-        one, ill, score, verified = found(design, seed)
-        right = (score > 0.5) == ill
-        own = one.weights
-        assert own.sum() == pytest.approx(len(ill))
-        for group in (True, False):  # sensitivity and specificity
-            at = ill[verified] == group
-            true = right[ill == group].mean()
-            off.append(np.average(right[verified][at], weights=own[at]) - true)
-            raw.append(right[verified][at].mean() - true)
-    assert np.abs(np.reshape(off, (-1, 2)).mean(axis=0)).max() < 0.03
-    assert np.abs(np.reshape(raw, (-1, 2)).mean(axis=0)).max() > 0.06
-
-
 def test_where_some_cases_are_never_verified_all_cannot_be_told():
     one, *_, verified = found("only")
     assert one.weights is None
