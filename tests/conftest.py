@@ -185,11 +185,12 @@ def optimise_what_is_slow(request, optimised):
 
 @pytest.fixture
 def no_report(monkeypatch):
-    """Of ``plausibly evaluate`` not the report, nor what stands in it alone: they take longer than everything else."""
+    """Of ``plausibly evaluate`` not the report, nor what is for it: they take longer than everything else."""
     for place, name in (
         ("app.report", "report"),
         ("app.cli._evaluate", "measure_sets"),
         ("app.cli._evaluate", "plan_labels"),
+        ("aggregation.sweeps._plan", "freed_shifts"),
     ):
         monkeypatch.setattr(import_module(f"plausibly.{place}"), name, lambda *given, **options: None)
 

@@ -193,29 +193,29 @@ def test_their_draws_are_those_of_the_prior_given_each_draw_of_the_shared_parame
 
 @pytest.mark.slow
 def test_cases_in_any_order():
-    _, annotations, scores = world(20, 12)
+    _, annotations, scores = world(24, 16)
     every = annotations.with_cases(scores["A"].index)
     evidence = priors.Evidence.of(rows(scores, every), every)
     prior = priors.PredictionsPrior.learn(annotations, evidence, draws=40, seed=0)
     for model in ("dirichlet-categorical", "plackett-luce"):
         how = {"class_prior": prior, "reliability": 1, **FEW}
         found = [pb.aggregate(of, model, **how) for of in (every, every.select(every.cases[::-1]))]
-        for case in ("p3", "p15"):
+        for case in ("p3", "p20"):
             by_case = [pb.case_draws(of, case)["plausibility"].sortby("class_name").values for of in found]
             np.testing.assert_allclose(*by_case, rtol=1e-4, atol=1e-5)
         likelihoods = [of["log_likelihood"]["ranking"].values.mean((0, 1)) for of in found]
-        turned = likelihoods[1].reshape(12, 3)[::-1].ravel()
+        turned = likelihoods[1].reshape(16, 3)[::-1].ravel()
         np.testing.assert_allclose(likelihoods[0], turned, rtol=1e-3)
 
 
 @pytest.mark.slow
 def test_shards_are_parts_of_the_whole(tmp_path):
     """Some shards have no annotations at all, others some."""
-    _, annotations, scores = world(50, 13)
+    _, annotations, scores = world(24, 16)
     for model in ("dirichlet-categorical", "plackett-luce"):
         how = {"class_prior": "predictions", "predictions": scores, "extra": "include", "reliability": 1, **FEW}
         whole = pb.aggregate(annotations, model, **how)
-        parts = pb.aggregate(annotations, model, out=tmp_path / f"{model}.zarr", shard=10, **how)
+        parts = pb.aggregate(annotations, model, out=tmp_path / f"{model}.zarr", shard=5, **how)
         np.testing.assert_array_equal(draws_of(parts), draws_of(whole))
         again = pb.load(tmp_path / f"{model}.zarr", lazy=True)
         results = [pb.evaluate(of, scores, k=1, progress=False) for of in (whole, again)]
@@ -226,7 +226,7 @@ def test_shards_are_parts_of_the_whole(tmp_path):
         )
     changed = how | {"predictions": scores | {"A": scores["B"]}}
     with pytest.raises(ArgumentError, match="class_prior was"):
-        pb.aggregate(annotations, model, out=tmp_path / f"{model}.zarr", shard=10, **changed)
+        pb.aggregate(annotations, model, out=tmp_path / f"{model}.zarr", shard=5, **changed)
 
 
 @pytest.mark.slow
@@ -347,7 +347,17 @@ def test_the_command(tmp_path, no_report):
     for name, frame in scores.items():
         frame.rename_axis("case").to_csv(tmp_path / f"{name}.csv")
     given = [option for name in scores for option in ("--predictions", f"{name}={tmp_path / name}.csv")]
-    command = ["evaluate", tmp_path / "annotations.json", *given, "--draws", "20", "--out", tmp_path / "out"]
+    command = [
+        "evaluate",
+        tmp_path / "annotations.json",
+        *given,
+        "--draws",
+        20,
+        "--chains",
+        2,
+        "--out",
+        tmp_path / "out",
+    ]
     assert plausibly(*command).exit_code == 2
     done = plausibly(*command, "--extra", "include")
     assert done.exit_code == 0

@@ -71,17 +71,16 @@ def test_who_looks_at_the_case_knows_more_than_a_posterior_without_predictions()
 
 @pytest.mark.slow
 def test_expected_agreement_is_the_mean_plausibility_of_first_choices_and_met_by_who_knows_only_labels():
-    _, counts, _ = world(n=40)
+    _, counts, _ = world()
     scores, posterior = counts + np.arange(4) / 9 * (counts > 0), posterior_of(counts)  # choices that have labels
     with pytest.warns(PlausiblyWarning, match="A knows more"):
         results = pb.evaluate(posterior, {"A": scores}, progress=False)
-    means = pb.dense(posterior).reshape(-1, 40, 4).mean(0)[np.arange(40), scores.argmax(1)]
-    named = counts[np.arange(40), scores.argmax(1)] / 3
+    means = pb.dense(posterior).reshape(-1, 400, 4).mean(0)[np.arange(400), scores.argmax(1)]
+    named = counts[np.arange(400), scores.argmax(1)] / 3
     assert results["expected_agreement"].item() == pytest.approx(means.mean(), abs=1e-5)
-    error = (named - means).std(ddof=1) / np.sqrt(40)
+    error = (named - means).std(ddof=1) / 20
     assert results["expected_agreement_error"].item() == pytest.approx(error, rel=1e-4)
-    _, counts, _ = world()
-    results = pb.evaluate(posterior_of(counts), {"A": np.eye(4)[np.full(400, 2)]}, progress=False)
+    results = pb.evaluate(posterior, {"A": np.eye(4)[np.full(400, 2)]}, progress=False)
     assert abs(results["expected_agreement"] - results["expert_agreement"]) < 0.03
     assert knows_more(results) == {}
 
@@ -91,7 +90,9 @@ def test_plausibilities_that_are_not_shares_and_point_estimates_expect_no_agreem
     _, counts, scores = world(n=20)
     annotations = pb.Annotations.from_counts(counts)
     for posterior in (pb.aggregate(annotations, "prirn", **FEW), pb.aggregate(annotations, "majority-vote", seed=0)):
-        assert "expected_agreement" not in pb.evaluate(posterior, {"A": scores}, progress=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # and what limits accuracies under predictions is not said
+            assert "expected_agreement" not in pb.evaluate(posterior, {"A": scores}, progress=False)
         assert len(evidence_checks(posterior, {"A": scores})) == 0
 
 
@@ -124,21 +125,13 @@ def test_the_ceiling_holds_however_plausibilities_are_distributed_unless_agreeme
 @pytest.mark.slow
 def test_labels_of_shares_pass_labels_with_errors_do_not_and_two_labels_are_not_judged():
     assert all(row["passed"] for row in label_shares(*world(n=1000)[1:]).values())
-    found = label_shares(*world(n=1500, labels=5, errors=0.2)[1:])
+    found = label_shares(*world(n=1000, labels=5, errors=0.2)[1:])
     assert not all(row["passed"] for row in found.values())
     assert label_shares(*world(n=50, labels=2)[1:]) == {}
 
 
 @pytest.mark.slow
-def test_a_posterior_with_predictions_is_checked_without_the_agreement_that_it_was_fitted_to():
-    _, counts, scores = world(n=100)
-    table = evidence_checks(posterior_of(counts, scores), {"A": scores})
-    assert table["check"].tolist() == ["evidence", "ceiling", "plurality", "unanimous for", "unanimous against"]
-    assert table["passed"].iloc[0]
-
-
-@pytest.mark.slow
-def test_classifiers_and_predictions_that_the_posterior_does_not_know():
+def test_a_posterior_with_predictions_is_checked_by_these_and_without_the_agreement_that_it_was_fitted_to():
     _, counts, scores = world(n=60)
     posterior = posterior_of(counts, scores)
     with pytest.warns(PlausiblyWarning, match="not those of B"):
@@ -146,6 +139,7 @@ def test_classifiers_and_predictions_that_the_posterior_does_not_know():
     with pytest.warns(PlausiblyWarning, match="predictions of A are not those"):
         pb.evaluate(posterior, {"A": -scores}, progress=False)
     table = evidence_checks(posterior, {"A": scores, "B": -scores}).set_index(["classifier", "check"])
+    assert [*table.loc["A"].index] == ["evidence", "ceiling", "plurality", "unanimous for", "unanimous against"]
     assert table.loc[("A", "evidence"), "passed"]
     assert not table.loc[("B", "evidence"), "passed"]
 
@@ -209,9 +203,6 @@ def test_limits_are_named_and_evaluate_warns_of_them_where_predictions_are_evide
     posterior = pb.aggregate(annotations, predictions={"A": scores}, **FEW)
     with pytest.warns(PlausiblyWarning, match="What limits these accuracies: 40 cases are few"):
         pb.evaluate(posterior, {"A": scores}, progress=False)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        pb.evaluate(pb.aggregate(annotations, "prirn", **FEW), {"A": np.ones((40, 3))}, progress=False)
 
 
 def test_names_of_ties_share_the_plurality():
