@@ -6,7 +6,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -15,8 +15,9 @@ from types import SimpleNamespace
 # Before anything imports JAX.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-# Compiling takes most of the time of tests, so XLA compiles each program in one piece and optimises nothing, but see
-# `optimised`. The second flag went in JAX 0.11, and XLA stops at flags that it does not know. Workers inherit all this.
+# Compiling takes most of the time, also of tests that sample for long, so XLA compiles each program in one piece and
+# optimises nothing. The second flag went in JAX 0.11, and XLA stops at flags that it does not know. Workers inherit all
+# this, and `unchanged.py` optimises.
 os.environ.setdefault(
     "OPTIMISED_XLA_FLAGS",
     f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_parallel_codegen_split_count=1"
@@ -25,7 +26,6 @@ os.environ.setdefault(
 os.environ["XLA_FLAGS"] = f"{os.environ['OPTIMISED_XLA_FLAGS']} --xla_backend_optimization_level=0"
 
 import jax
-import jax.numpy as jnp
 import pytest
 from hypothesis import settings
 from jax.experimental import serialize_executable
@@ -38,12 +38,6 @@ from plausibly.base.programs import _processor
 from tests.worlds import CACHE
 
 ROOT = Path(__file__).resolve().parent.parent
-# Folders and files whose slow tests compile much and sample little.
-COMPILES = {"test_cli", "test_report", "test_sweeps", "test_evaluation", "test_metrics", "test_devices", "test_cluster"}
-COMPILES |= {"test_scores", "test_cases_without_annotations", "test_priors", "test_posterior", "test_plots"}
-COMPILES |= {"test_readme", "test_doctests", "test_systems", "test_engines", "test_true_class_looks"}
-COMPILES |= {"test_planning", "test_model_comparison", "test_export", "test_fingerprint", "test_declarations"}
-COMPILES |= {"test_dirichlet_tree", "test_distributions", "test_benchmarks", "test_logits", "test_screens"}
 UNCHECKED = "dawid_skene", "one_coin"
 
 # Compiling all tests and modules to bytecode takes ten seconds in each worker, and some in each process of a test.
@@ -90,8 +84,6 @@ for module in (compute, programs_on_disk):
     module.own_folder = lambda: CACHE / _processor() / "untraced"
     module.compiled_and_saved, module.without_jax = compile_and_save, nullcontext
 
-# XLA reads its flags when it first compiles: here, not in a slow test, whose flags would then hold for all that follow.
-jax.jit(jnp.negative)(0)
 # XLA warns of every cached program that its own preferences are not features of this machine.
 jax.config.update("jax_logging_level", "CRITICAL")
 
@@ -147,12 +139,6 @@ def pytest_sessionfinish(session):
             session.exitstatus = session.exitstatus or 1
 
 
-@pytest.fixture(scope="module")
-def no_programs():
-    """No program that this process has compiled: slow tests compile the same ones with other options."""
-    forget_programs()
-
-
 @pytest.fixture(scope="module", autouse=True)
 def little_memory():
     """Forget compiled programs when there are many: those of all tests take gigabytes."""
@@ -160,27 +146,6 @@ def little_memory():
     status = Path("/proc/self/status")
     if status.exists() and int(status.read_text().split("VmRSS:")[1].split()[0]) > 5_000_000:
         forget_programs()
-
-
-@pytest.fixture(scope="session")
-def optimised() -> Callable[[], AbstractContextManager[None]]:
-    """``with optimised():`` compiles programs of the engines with their own options, for whoever samples for long."""
-
-    @contextmanager
-    def enable():
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("XLA_FLAGS", os.environ["OPTIMISED_XLA_FLAGS"])
-            yield
-
-    return enable
-
-
-@pytest.fixture(autouse=True)
-def optimise_what_is_slow(request, optimised):
-    """Slow tests, and the processes that they start, sample for long, but for those that compile more than they run."""
-    slow, place = request.node.get_closest_marker("slow"), {request.path.stem, request.path.parent.name}
-    with optimised() if slow and not place & COMPILES else nullcontext():
-        yield
 
 
 @pytest.fixture

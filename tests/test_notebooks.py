@@ -1,6 +1,5 @@
 """Every notebook runs from top to bottom on this interpreter, draws its figures, and is stored without outputs."""
 
-import os
 from pathlib import Path
 
 import jax
@@ -36,14 +35,12 @@ def test_stored_without_outputs(path):
 
 
 @pytest.fixture(scope="session")
-def kernel(optimised):
+def kernel():
     """One kernel for all notebooks: importing and tracing take as long in each as what most of them show."""
-    with pytest.MonkeyPatch.context() as patch, optimised():
+    with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MPLBACKEND", "module://matplotlib_inline.backend_inline")
         patch.setenv("JAX_COMPILATION_CACHE_DIR", jax.config.jax_compilation_cache_dir)
         patch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
-        # As the engines compile; what surrounds them in a cell is seldom worth more.
-        patch.setenv("XLA_FLAGS", f"{os.environ['XLA_FLAGS']} --xla_backend_optimization_level=1")
         manager = OwnKernel()
         run_sync(manager.start_kernel)()
     yield manager

@@ -5,7 +5,7 @@ numbers are compared with a tolerance, because another processor adds up in anot
 numbers records them again, ``python -m tests.unchanged``, and its message says which and why.
 
 It takes five minutes, and another processor can send a chain elsewhere, so it's no part of the suite: run
-``pytest tests/unchanged.py`` before and after a change of structure. Its tests are marked as slow, since these compile
+``pytest tests/unchanged.py`` before and after a change of structure. Its tests are marked as slow, and compile
 with all optimisations, under which the numbers were recorded.
 """
 
@@ -198,6 +198,12 @@ def check(name: str, now: Mapping[str, list[float]], before: Mapping[str, list[f
         np.testing.assert_allclose(
             now[variable], numbers, rtol=TOLERANCE, atol=TOLERANCE, err_msg=f"{name}: {variable} has changed"
         )
+
+
+@pytest.fixture(autouse=True)
+def optimised(monkeypatch):
+    """Compile programs of the engines with their own options."""
+    monkeypatch.setenv("XLA_FLAGS", os.environ["OPTIMISED_XLA_FLAGS"])
 
 
 @pytest.mark.slow

@@ -94,10 +94,9 @@ def evidence(rankings, gamma):
 
 
 @pytest.fixture(scope="module")
-def small(optimised):
+def small():
     annotations = Annotations.from_rankings({"cases": SMALL}, classes=list("abcdefgh"))
-    with optimised():
-        return pb.infer_reliability(annotations, seed=2, **SETTINGS)
+    return pb.infer_reliability(annotations, seed=2, **SETTINGS)
 
 
 @pytest.mark.slow

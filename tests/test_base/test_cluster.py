@@ -15,6 +15,7 @@ import xarray as xr
 from typer.testing import CliRunner
 
 import plausibly as pb
+from plausibly.aggregation import unjudged
 from plausibly.app.cli import app
 from plausibly.base import cluster as _cluster
 from plausibly.base.arviz import to_groups
@@ -33,7 +34,6 @@ SETTINGS = {"model": "prirn", "draws": 20, "chains": 2, "shard": 4, "progress": 
 def cluster():
     """Two worker processes, of two threads each: more than may work at a time."""
     kept = {"JAX_COMPILATION_CACHE_DIR": str(jax.config.jax_compilation_cache_dir), "JAX_PLATFORMS": "cpu"}
-    # A worker that is started again, by a slow test, compiles as all others do.
     kept["XLA_FLAGS"] = os.environ["XLA_FLAGS"]
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=2, dashboard_address=":0", silence_logs="CRITICAL", env=kept
@@ -54,7 +54,7 @@ def annotations():
 
 
 @pytest.fixture(scope="module")
-def whole(annotations, no_programs, tmp_path_factory):
+def whole(annotations, tmp_path_factory):
     """What one process makes of them."""
     path = tmp_path_factory.mktemp("whole") / "p.zarr"
     pb.aggregate(annotations, out=path, **SETTINGS)
@@ -89,6 +89,16 @@ def test_a_worker_killed_midway_leaves_no_trace(monkeypatch, client, annotations
 @pytest.mark.slow
 def test_without_a_folder_the_draws_are_in_memory(cluster, annotations, whole):
     assert_equal(pb.aggregate(annotations, scheduler=cluster.scheduler_address, **SETTINGS), whole)
+
+
+@pytest.mark.slow
+def test_chains_of_what_cases_share_are_those_of_one_process(client, tmp_path):
+    labels = pb.Annotations.from_labels([["a", "ab"[n % 2], "b"] for n in range(9)], annotators=["x", "y", "z"])
+    given = {"draws": 5, "chains": 3, "warmup": 5, "seed": 0, "progress": False}
+    here = unjudged(pb.aggregate)(labels, "dawid-skene", **given)
+    there = unjudged(pb.aggregate)(labels, "dawid-skene", out=tmp_path / "p.zarr", scheduler=client, shard=4, **given)
+    for name in ("plausibility", "confusion"):
+        np.testing.assert_array_equal(there["posterior"][name], here["posterior"][name])
 
 
 @pytest.mark.slow

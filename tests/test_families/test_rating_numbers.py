@@ -101,8 +101,8 @@ def test_categories_of_skewed_ratings_are_on_the_scale_of_points(table):
 
 @pytest.mark.slow
 def test_spreads_that_one_rating_a_case_hardly_tells_converge_by_default():
-    posterior = fit(penalties(3), "system", "document", draws=250, chains=4, warmup=500)
-    assert int(posterior.attrs["converged"].split()[0]) >= 350  # of 360 cases
+    posterior = fit(penalties(3, n_segments=30), "system", "document", draws=250, chains=4, warmup=500)
+    assert int(posterior.attrs["converged"].split()[0]) >= 175  # of 180 cases
 
 
 def test_posteriors_are_in_points(table, posterior):

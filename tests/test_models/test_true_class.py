@@ -253,19 +253,6 @@ def test_a_chain_with_other_values_than_were_written_is_not_kept(tmp_path):
     assert sorted(store.kept_chains()) == [0, 2]
 
 
-@pytest.mark.slow
-def test_a_cluster_samples_the_same_chains(tmp_path):
-    distributed = pytest.importorskip("distributed")
-    annotations, _ = crowd(n=25)
-    at_once = pb.aggregate(annotations, "dawid-skene", **SHARDED)
-    with (
-        distributed.LocalCluster(1, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        options = {"out": tmp_path / "p.zarr", "scheduler": client, "shard": 7}
-        same(pb.aggregate(annotations, "dawid-skene", **options, **SHARDED), at_once)
-
-
 @pytest.fixture(scope="module")
 def two_camps():
     """Labels by two annotators, and two more who always contradict them: either camp may be right."""
