@@ -133,7 +133,9 @@ def test_extremes_are_finite():
     annotations = Annotations.from_rankings(
         [[order] * 100, [[["a"]]] * 100, [[list("abcdefghijkl")]] * 3], classes=list("abcdefghijklm")
     )
-    posterior = pb.aggregate(annotations, MODEL, reliability=10, concentration=1e-3, **SETTINGS | {"draws": 10})
+    posterior = pb.aggregate(
+        annotations, MODEL, reliability=10, concentration=1e-3, **SETTINGS | {"draws": 10, "warmup": 10, "chains": 1}
+    )
     assert np.isfinite(draws_of(posterior)).all()
     assert np.isfinite(posterior["sample_stats"]["lp"].values).all()
 

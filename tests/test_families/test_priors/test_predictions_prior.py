@@ -231,12 +231,13 @@ def test_without_predictions_one_prior_for_all_cases():
 @pytest.mark.slow
 def test_predictions_inform_annotators_who_choose_by_a_power():
     _, annotations, scores = world(n=12, noise=0.2)
-    given = {"mode": "temper", "reliability": 2.0, "warmup": 100, "seed": 0, "progress": False, **FEW}
-    alone = pb.aggregate(annotations, "plackett-luce", unranked="exact", **given)
-    informed = pb.aggregate(annotations, "plackett-luce", predictions=scores, **given)
+    given = {"reliability": 2.0, "draws": 10, "chains": 2, "seed": 0, "progress": False}
+    alone = pb.aggregate(annotations, "dirichlet-categorical", **given)
+    informed = pb.aggregate(annotations, "plackett-luce", predictions=scores, mode="temper", warmup=20, **given)
     assert informed.attrs["engine"] == "nuts"
     assert "evidence" in informed.attrs
-    assert accuracies(informed, scores).mean() > accuracies(alone, scores).mean() + 0.05
+    near = [np.corrcoef(pb.dense(of).mean(0).ravel(), scores["C0"].ravel())[0, 1] for of in (informed, alone)]
+    assert near[0] > near[1] + 0.1
 
 
 @pytest.mark.slow
