@@ -34,7 +34,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "plausibly": 120,
         "posterior": 3768,  # arrays that are computed when they are read, from aggregation; files of closed forms
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 40160,  # grades; public layouts; terminal, notebook and page say the same; loaded programs that solve
+        "tests": 40170,  # grades; public layouts; terminal, notebook and page say the same; loaded programs that solve
         "validation": 6981,  # panels of other experts: public readers and simulated ones; scales of their priors
     },
     "shape": {
