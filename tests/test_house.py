@@ -27,14 +27,14 @@ LIMITS: dict[str, dict[str, int]] = {
         "distances": 1860,  # distances of sets
         "distributions": 1240,
         "evaluation": 7281,  # the most common class; means over many classes of few cases; panels of other experts
-        "families": 5619,  # families say how annotators answer; points of chains, which grow at both ends
-        "inference": 4835,  # closed forms; gamma variables side by side; chains abreast; slices that learn widths
+        "families": 5642,  # families say how annotators answer; points of chains; chains of ratings abreast
+        "inference": 4869,  # closed forms; gamma variables side by side; all chains abreast; widths of slices
         "metrics": 3590,  # average precision of resampled cases
         "models": 2001,  # axes of chains and of points in signatures
         "plausibly": 120,
         "posterior": 3768,  # arrays that are computed when they are read, from aggregation; files of closed forms
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 40170,  # grades; public layouts; terminal, notebook and page say the same; loaded programs that solve
+        "tests": 40257,  # what compiled moves draw; public layouts; terminal, notebook and page alike; loaded programs
         "validation": 6981,  # panels of other experts: public readers and simulated ones; scales of their priors
     },
     "shape": {

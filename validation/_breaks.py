@@ -345,7 +345,7 @@ BREAKS = {
     "ratings-prior": Break("priors of standard deviations are three times too wide", "raters", "ratings",
         "plausibly.families.ratings._sampler", "half_normal", _wide_scales),
     "ratings-shared": Break("what raters of a group err together is halved", "err together", "ratings",
-        "plausibly.families.ratings._sampler", "_State._of_group", _halved),
+        "plausibly.families.ratings._sampler", "_State.of_group", _halved),
     "ordinal-numbers": Break("scores are taken for the latent numbers", "ordinal-scores", "ordinal",
         "plausibly.inference.moves", "Moves.between", _middle),
     "sample-weights": Break("log weights are 3 % too small", "", "goodness",

@@ -38,11 +38,11 @@ def test_slices_learn_their_width_in_the_warm_up(lanes):
 
 
 def test_a_chain_grows_at_both_ends_from_where_its_warm_up_ended():
-    def sweeps(random, chains):
+    def sweeps(random, chains, double):
         state = 10.0 * np.arange(chains)
         for number in count(1):
             state = state + 1
-            if number == 4:
+            if number == double + 1:
                 state = np.concatenate([state, state + 0.5])
             yield state
 

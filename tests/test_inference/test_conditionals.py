@@ -23,6 +23,7 @@ from jax.scipy.special import gammaln, xlogy
 from numpyro.handlers import block
 from numpyro.infer.util import log_density
 from scipy import stats
+from scipy.sparse import csr_array
 
 import plausibly as pb
 from plausibly.data.case import LabelledCases, Looks, NormalInverseGamma, ScoredCase
@@ -495,8 +496,18 @@ def test_moves_of_ratings(ordinal):
         moves |= {f"shared_spread 0 {how} shared": ("program",) for how in ("given", "with")}
     else:
         moves = moves | {"log_spread": ("without single means",)}
-    random = Checked.of(5).begin(joint_of(of_rated(rated), moves), volume_of_ratings)
-    compare(random, sweeps_of_ratings(rated, random), list(moves))
+    random = Checked.of(5).begin(joint_of(of_rated(rated), moves), volume_of_ratings, chains=True)
+    compare(random, sweeps_of_ratings(rated, random, 2), list(moves))
+
+
+def test_effects_of_many_raters_are_told_by_sparse_matrices():
+    rated = rated_cases(ordinal=False)
+    *_, state = islice(sweeps_of_ratings(rated, Moves.of(0), 2), 2)
+    given = np.exp(-2 * state.log_spread)[:, rated.rater], np.random.default_rng(0).random((2, 7)), state.z
+    dense = state._information(*given)
+    state.design = csr_array(state.design)
+    for one, other in zip(state._information(*given), dense, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-10)
 
 
 # What cases of a population share
@@ -631,7 +642,12 @@ DRAWN = {
     "between": (lambda random, _: float(random.between("x", 1.5, np.inf, 0.5, 0.7)), (1.5, 6)),
     "far": (lambda random, _: float(random.between("x", 50.0, np.inf, 0.0, 1.0)), (50, 51)),
     "slice": (lambda random, x: random.slice("x", x, 3.0, lambda x: -abs(x) if x < 2 else -np.inf), (-12, 2)),
-    "scale": (lambda random, x: random.scale(("s", "e"), np.ones(2), x, lambda at: -(at**2) / 2, 0, 0)[0], None),
+    "scale": (
+        lambda random, x: random.scale(
+            ("s", "e"), np.ones((1, 2)), np.full(1, x), lambda at: -(at**2) / 2, np.zeros(1), np.zeros(1)
+        )[0].item(),
+        None,
+    ),
 }
 
 
@@ -667,6 +683,7 @@ def test_rows_lanes_and_tables_are_drawn_from_what_they_declare():
     classes = random.classes("x", np.array([[1.0], [2.0], [1.0]]).repeat(n, 1))
     np.testing.assert_allclose(np.bincount(classes) / n, [0.25, 0.5, 0.25], atol=0.03)
     assert random.whether("x", np.full(n, 0.3)).mean() == pytest.approx(0.3, abs=0.03)
+    assert random.among("x", np.full(n, 5), np.full(n, 0.3)).mean() == pytest.approx(1.5, abs=0.1)
     taken = random.exchanges("x", np.full(n, np.log(0.4)), lambda taken: {})
     assert taken.mean() == pytest.approx(0.4, abs=0.03)
 

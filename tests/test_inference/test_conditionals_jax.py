@@ -1,6 +1,7 @@
-"""Moves that are compiled, against their programs: Plackett-Luce by Gibbs sampling, and reliabilities inferred.
+"""Moves that are compiled, against their programs: Plackett-Luce, reliabilities inferred, coefficients of predictions.
 
-As in ``test_conditionals.py``, differences of the log density that a move goes by are compared with those of NumPyro's.
+As in ``test_conditionals.py``, differences of the log density that a move goes by are compared with those of NumPyro's;
+and slices keep the distribution that they go by.
 """
 
 import jax
@@ -10,10 +11,13 @@ import numpyro.distributions as dist
 import pytest
 from jax.scipy.special import xlogy
 from numpyro.infer.util import log_density
+from scipy import stats
 
 from plausibly.data.annotations import Annotations, Slots
+from plausibly.data.regression import prior_moments
 from plausibly.distributions import log_ratios
 from plausibly.distributions.primitives import block_log_prob
+from plausibly.families.true_class import _coefficients
 from plausibly.inference import bucket_cases
 from plausibly.inference.gibbs import _sweep
 from plausibly.inference.gibbs._sweep import _complete, _Latent, _rescale, tally
@@ -115,12 +119,27 @@ def test_weights_and_orbits_of_plackett_luce(sampled):
     assert compared >= 3
 
 
-def test_moves_of_inferred_reliabilities(monkeypatch):
-    """Along lines, each annotator by herself, all by the mean and by the spread, and with plausibilities."""
+def of_annotators():
+    """Two cases as a group, and the log density of the program of both at plausibilities and what annotators share."""
     bucket, _ = buckets("apart", pooled=False)
-    group, prior = make_group(tempered_plackett_luce, bucket, ANNOTATIONS.annotation_annotator, 3), Prior(0.0, 1.5, 1.0)
     whose = np.full((2, bucket.shape.annotations), 0)
     whose[bucket.case, bucket.row] = ANNOTATIONS.annotation_annotator[bucket.annotations]
+
+    @jax.jit
+    def joint(state):
+        shared, n = state.shared, len(bucket.cases)
+        values = {"log_reliability": shared.mean, "spread": jnp.exp(shared.spread)}
+        values |= {"deviation": (shared.each - shared.mean) / values["spread"], "log_ratio_0": state.z[0].T[:n, None]}
+        found = log_density(tempered_plackett_luce, ([bucket.data], [whose]), {"n_annotators": 3}, values)[0]
+        return found + (1 - 3) * shared.spread  # in coordinates of the log spread and of reliabilities themselves
+
+    return bucket, make_group(tempered_plackett_luce, bucket, ANNOTATIONS.annotation_annotator, 3), joint
+
+
+def test_moves_of_inferred_reliabilities(monkeypatch):
+    """Along lines, each annotator by herself, all by the mean and by the spread, and with plausibilities."""
+    bucket, group, joint = of_annotators()
+    prior = Prior(0.0, 1.5, 1.0)
     random, lanes = np.random.default_rng(1), jnp.array([0.3, -0.4, 0.2])
     z = jnp.asarray(random.normal(size=(bucket.shape.slots - 1, len(group.real))), jnp.float32)
     kept = []
@@ -147,14 +166,6 @@ def test_moves_of_inferred_reliabilities(monkeypatch):
         each = [(found[at], jax.tree.map(lambda a, at=at: a[at], states)) for at in range(3)]
         return [*each, *kept]
 
-    @jax.jit
-    def joint(state):
-        shared, n = state.shared, len(bucket.cases)
-        values = {"log_reliability": shared.mean, "spread": jnp.exp(shared.spread)}
-        values |= {"deviation": (shared.each - shared.mean) / values["spread"], "log_ratio_0": state.z[0].T[:n, None]}
-        found = log_density(tempered_plackett_luce, ([bucket.data], [whose]), {"n_annotators": 3}, values)[0]
-        return found + (1 - 3) * shared.spread  # in coordinates of the log spread and of reliabilities themselves
-
     start = Globals(jnp.float32(0.4), jnp.float32(-0.3), jnp.asarray(random.normal(size=3), jnp.float32))
     by, size = float(lanes[0]), (len(bucket.cases)) * len(z)
     volumes = {2: 3 * by, 5: -size * by}
@@ -171,3 +182,57 @@ def test_moves_of_inferred_reliabilities(monkeypatch):
             alone = before.shared.each.at[who].set(after.shared.each[who])
             change = joint(before._replace(shared=before.shared._replace(each=alone))) - joint(before)
             assert declared[who] == pytest.approx(float(change), rel=1e-3, abs=1e-3)
+
+
+def test_trajectories_of_plausibilities():
+    """Their energies at two points, from the same velocities, and acceptance by the difference of these."""
+    bucket, group, joint = of_annotators()
+    n, random, dim = len(bucket.cases), np.random.default_rng(2), bucket.shape.slots - 1
+    shared = Globals(jnp.float32(0.4), jnp.float32(-0.3), jnp.asarray(random.normal(size=3), jnp.float32))
+    identity = jnp.broadcast_to(jnp.eye(dim)[..., None], (dim, dim, len(group.real)))
+
+    @jax.jit
+    def run(key, z, step):
+        return _moves.trajectories(key, group, z, shared.each, jnp.full(len(group.real), step), identity)
+
+    points = [jnp.asarray(random.normal(size=(dim, len(group.real))), jnp.float32) for _ in range(2)]
+    energies = [run(jax.random.key(0), z, 0.0)[3][:n].sum() for z in points]
+    found = [joint(_moves.State((z,), shared)) for z in points]
+    assert float(energies[0] - energies[1]) == pytest.approx(float(found[1] - found[0]), rel=1e-3, abs=1e-3)
+    accepted, rates = [], []
+    for key in jax.random.split(jax.random.key(1), 150):
+        (_, _, _, before), (z, rate, _, after) = run(key, points[0], 0.0), run(key, points[0], 1.7)
+        moved = np.asarray((z != points[0]).any(0))
+        np.testing.assert_allclose(np.minimum(before - after, 0)[moved], np.log(np.asarray(rate)[moved]), atol=1e-3)
+        accepted.append(moved)
+        rates.append(rate)
+    assert 0.1 < np.mean(rates) < 0.9
+    assert abs(np.mean(accepted) - np.mean(rates)) < 0.08
+
+
+def test_compiled_slices_keep_the_distribution():
+    """A cut Laplace distribution, from draws of it."""
+    cut, n = stats.laplace.cdf(1), 4000
+    x = jnp.asarray(stats.laplace.ppf(cut * np.random.default_rng(0).random(n)), jnp.float32)
+
+    def log_density(by):
+        return jnp.where(x + by > 1, -jnp.inf, -jnp.abs(x + by))
+
+    by, _ = jax.jit(lambda key: _moves.slice_move(key, jnp.full(n, 3.0), log_density))(jax.random.key(3))
+    assert stats.kstest(np.asarray(x + by), lambda x: stats.laplace.cdf(x) / cut).pvalue > 0.001
+    assert (by != 0).all()
+
+
+def test_coefficients_of_predictions_keep_the_distribution():
+    """Their prior, where labels say nothing, by ellipses around another normal distribution."""
+    random, n = np.random.default_rng(0), 400
+    moments = prior_moments(1, 2)
+    size = len(moments[0])
+    vector = (moments[0] + moments[1] * random.standard_normal((n, size))).astype(np.float32)
+    centre = np.repeat((moments[0] + 0.5 * moments[1])[None], n, 0)
+    root = np.repeat(np.diag(1.5 * moments[1])[None], n, 0)
+    steps, uniform = random.standard_normal((n, 3, size)), random.random((n, 3, 41))
+    given = vector, centre, root, np.ones((n, 2, 2)), steps, uniform, np.zeros((1, 2, 2)), np.log([0.5, 0.5]), *moments
+    moved, _ = jax.jit(_coefficients._moves)(*(np.asarray(own, np.float32) for own in given))
+    assert stats.kstest(((moved - moments[0]) / moments[1]).ravel(), "norm").pvalue > 0.001
+    assert (moved != vector).any(1).mean() > 0.95

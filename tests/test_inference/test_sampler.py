@@ -21,7 +21,12 @@ def chain_keys(names, chains):
 def sample(potential, dim, data, n, **options):
     settings = {"chains": CHAINS, "warmup": 300, "draws": DRAWS} | options
     sampler = Sampler(potential, dim=dim, **settings)
-    x, finished = jax.jit(sampler.run)(data, chain_keys([f"case {i}" for i in range(n)], CHAINS))
+
+    def run(data, keys):
+        state = sampler.advance(sampler.begin(n), data, keys, jnp.ones(n, bool), n)
+        return sampler.positions(state), sampler.statistics(state)
+
+    x, finished = jax.jit(run)(data, chain_keys([f"case {i}" for i in range(n)], CHAINS))
     return np.asarray(x, float).transpose(2, 0, 1, 3), jax.tree.map(np.asarray, finished)  # chain draw dim case
 
 

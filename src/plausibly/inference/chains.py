@@ -15,6 +15,8 @@ from plausibly.base.progress import Progress
 from plausibly.inference.moves import Moves
 
 Chain = dict[str, Float[np.ndarray, " draw *shape"]]
+#: labels or ratings; of more, a call for all chains takes nearly as long as for each, and processes share these
+ABREAST = 2_000
 _MANY = 5_000  # sweeps, about ten seconds: then chains are shared out over processes
 
 
@@ -22,12 +24,13 @@ _MANY = 5_000  # sweeps, about ten seconds: then chains are shared out over proc
 class Sampler:
     """A Gibbs sampler, and how long its chains are.
 
-    ``sweeps(random, chains)`` yields the states of so many chains after each sweep, without end; it makes all of their
-    moves by ``random``, so that a test can compare these with the program. ``kept(state, number)`` returns arrays
-    (chain, …) of a draw by site; a site need not be in every draw.
+    ``sweeps(random, chains, double)`` yields the states of so many chains after each sweep, without end; it makes all
+    of their moves by ``random``, so that a test can compare these with the program. After ``double`` sweeps, if this is
+    not None, there are copies of chains after them (:func:`doubled`). ``kept(state, number)`` returns arrays (chain, …)
+    of a draw by site; a site need not be in every draw.
     """
 
-    sweeps: Callable[[Moves, int], Iterator[Any]]
+    sweeps: Callable[[Moves, int, int | None], Iterator[Any]]
     kept: Callable[[Any, int], Mapping[str, Any]]
     draws: int
     warmup: int  #: sweeps
@@ -35,9 +38,9 @@ class Sampler:
     thinning: int = 1  #: sweeps for each draw
     #: whether all chains advance together, by common random numbers; if not, each has its own and may run anywhere
     abreast: bool = False
-    #: whether, from the warm-up on, states are those of chains that are abreast and of a copy of each, which begins
-    #: where the chain is. The two are the halves of a chain, one of them backwards: it grows at both ends, in little
-    #: more than half the time, as a call of NumPy takes longer than what it computes.
+    #: whether, from the warm-up on, chains that are abreast are doubled. The two are the halves of a chain, one of them
+    #: backwards: it grows at both ends, in little more than half the time, as a call of NumPy takes longer than what it
+    #: computes.
     twice: bool = False
 
     @classmethod
@@ -54,7 +57,7 @@ class Sampler:
         """
         chains, halves = len(numbers), 2 if self.twice else 1
         random = Moves.of(self.seed, *numbers)
-        states, random.learning = self.sweeps(random, chains), True
+        states, random.learning = self.sweeps(random, chains, self.warmup if self.twice else None), True
         for _ in islice(states, self.warmup):
             advance(chains)
         random.learning = False
@@ -108,8 +111,18 @@ class Sampler:
                     advance(steps[0])
 
 
-def _sweeps_of_one(sweeps: Callable[[Moves], Iterator[Any]], random: Moves, chains: int) -> Iterator[Any]:
+def doubled(state: Any) -> Any:
+    """Return the state of chains, and that of copies of these after them."""
+    if isinstance(state, tuple):
+        return tuple(map(doubled, state))
+    return {name: doubled(of) for name, of in state.items()} if isinstance(state, dict) else np.concatenate([state] * 2)
+
+
+def _sweeps_of_one(
+    sweeps: Callable[[Moves], Iterator[Any]], random: Moves, chains: int, double: int | None
+) -> Iterator[Any]:
     assert chains == 1
+    assert double is None
     return sweeps(random)
 
 

@@ -1,5 +1,7 @@
 """Draws of conditional distributions by NumPy's generators, of many variables side by side."""
 
+import math
+
 import numpy as np
 from jaxtyping import Float, Int
 
@@ -28,6 +30,21 @@ def customers(count: Int[np.ndarray, " cell"]) -> tuple[Int[np.ndarray, " custom
     """Cell of every customer of all restaurants, and how many of hers sit before her."""
     cell = np.repeat(np.arange(len(count)), count)
     return cell, np.arange(len(cell)) - np.repeat(np.cumsum(count) - count, count)
+
+
+def sums(
+    code: Int[np.ndarray, " element"], weights: Float[np.ndarray, "*row element"], n: int
+) -> Float[np.ndarray, "*row n"]:
+    """Sum the weights of the elements of each code below n, row by row.
+
+    Examples
+    --------
+    >>> sums(np.array([0, 2, 2]), np.array([[1.0, 2.0, 3.0], [0.5, 0.0, 4.0]]), 3).tolist()
+    [[1.0, 0.0, 5.0], [0.5, 0.0, 4.0]]
+    """
+    rows = math.prod(weights.shape[:-1])
+    at = code + n * np.arange(rows)[:, None]
+    return np.bincount(at.ravel(), weights.ravel(), n * rows).reshape(*weights.shape[:-1], n)
 
 
 def log_gammas(shape: Float[np.ndarray, "*shape"], random: np.random.Generator) -> Float[np.ndarray, "*shape"]:

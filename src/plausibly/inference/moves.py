@@ -174,14 +174,18 @@ class Moves(np.random.Generator):
         is computed of so many points ``ahead`` in one call; a variable that none of all points suits stays.
         """
         steps, drop = self._shrinking(x.shape)
-        own = width * self._narrowed(what)
-        points = x + own * steps
-        density = log_density(points[: 1 + ahead])
-        level, at = density[0] - drop, 1 + ahead
-        drawn, open_ = _first(points[1:], density[1:] >= level, x)
-        while open_.any() and at < len(points):
-            later, still = _first(points[at:], log_density(points[at : at + ahead]) >= level, x)
-            drawn, open_, at = np.where(open_, later, drawn), open_ & still, at + ahead
+        own, at = width * self._narrowed(what), 1 + ahead
+        points = x + own * steps[:at]
+        density = log_density(points)
+        level = density[0] - drop
+        drawn, met = _first(points[1:], density[1:] >= level)
+        while not met.all():
+            if at > POINTS:
+                drawn = np.where(met, drawn, x)
+                break
+            points = x + own * steps[at : at + ahead]
+            later, found = _first(points, log_density(points) >= level)
+            drawn, met, at = np.where(met, drawn, later), met | found, at + ahead
         if self.learning:
             self._learn(what, float(np.abs((drawn - x) / width).mean()))
         return self.declared(what, drawn, lambda x: log_density(x[None])[0], to, x)
@@ -241,13 +245,13 @@ class Moves(np.random.Generator):
     def scale(
         self,
         what: tuple[str, str],
-        x: Float[np.ndarray, " effect"],
-        scale: float,
-        log_prior: Callable[[float], float],
-        square: float,
-        linear: float,
-        to: Callable[[float, float], Mapping[str, Any]] | None = None,
-    ) -> tuple[float, float]:
+        x: Float[np.ndarray, "chain effect"],
+        scale: Float[np.ndarray, " chain"],
+        log_prior: Callable[[Any], Any],
+        square: Float[np.ndarray, " chain"],
+        linear: Float[np.ndarray, " chain"],
+        to: Callable[[Any, Any], Mapping[str, Any]] | None = None,
+    ) -> tuple[Float[np.ndarray, " chain"], Float[np.ndarray, " chain"]]:
         r"""Move the standard deviation of normal effects given these, and then both by one factor.
 
         ``what`` names the scale and the effects, ``log_prior`` is the log density of the logarithm of the scale, and
@@ -256,23 +260,23 @@ class Moves(np.random.Generator):
         Computational and Graphical Statistics 20). ``to(scale, factor)`` are the sites, if these are not all effects.
         Returns the scale and the factor.
         """
-        squares, (name, effects) = float((x**2).sum()), what
-        to = to or (lambda scale, factor: {name: scale, effects: factor * x})
-        log = self.slice(
+        squares, n, (name, effects) = (x**2).sum(1), x.shape[1], what
+        to = to or (lambda scale, factor: {name: scale, effects: factor[:, None] * x})
+        log = self.slices(
             f"{name} given {effects}",
-            float(np.log(scale)),
+            np.log(scale),
             BROAD,
-            lambda at: -len(x) * at - squares / (2 * np.exp(2 * at)) + log_prior(at),
-            lambda at: to(np.exp(at), 1.0),
+            lambda at: -n * at - squares / (2 * np.exp(2 * at)) + log_prior(at),
+            lambda at: to(np.exp(at), np.ones(len(at))),
         )
-        by = self.slice(
+        by = self.slices(
             f"{name} with {effects}",
-            0.0,
+            np.zeros(len(x)),
             BROAD,
             lambda at: linear * np.exp(at) - square * np.exp(2 * at) / 2 + log_prior(log + at),
             lambda at: to(np.exp(log + at), np.exp(at)),
         )
-        return float(np.exp(log + by)), float(np.exp(by))
+        return np.exp(log + by), np.exp(by)
 
 
 def half_normal(log: Numbers, scale: float) -> Numbers:
@@ -280,8 +284,7 @@ def half_normal(log: Numbers, scale: float) -> Numbers:
     return log - (np.exp(log) / scale) ** 2 / 2
 
 
-def _first(points: np.ndarray, met: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first point of each variable that is met, and which have none and stay."""
-    open_, lanes = ~met.any(0), points.reshape(len(points), -1)
-    first = lanes[met.argmax(0).ravel(), np.arange(x.size)].reshape(x.shape)
-    return np.where(open_, x, first) if open_.any() else first, open_
+def _first(points: np.ndarray, met: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first point of each variable that is met, and whether there is one."""
+    at = met.argmax(0)
+    return at.choose(points, mode="clip"), at.choose(met, mode="clip")

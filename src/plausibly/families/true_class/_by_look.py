@@ -18,6 +18,7 @@ from scipy.special import expit, logit
 
 from plausibly.data.case import LabelledCases, Looks, counted, mixed, relative
 from plausibly.families.true_class._coefficients import Coefficients
+from plausibly.inference.chains import doubled
 from plausibly.inference.moves import AHEAD, Moves
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def sweeps_by_look(
     chains: int,
     tuned: Sequence[int],
     warmup: int,
-    twice: bool = False,
+    double: int | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Sweeps of chains, without end; after those in ``tuned``, coefficients are approximated again.
 
@@ -61,7 +62,7 @@ def sweeps_by_look(
     weights = kinds / kinds.sum(-1, keepdims=True)
     line, learning = _Line(labels, prior), range(tuned[0], max(warmup, tuned[0] + 1))
     for number in count():
-        if twice and number == warmup:
+        if number == double:
             truth, seen, values, weights = doubled((truth, seen, values, weights))
             line.double()
             chains *= 2
@@ -101,13 +102,6 @@ def sweeps_by_look(
             weights = _draw_with_predictions(looks, weights[:, 0], kinds[:, 0], counted(truth, k), random)
         else:
             weights = np.where(prior > 0, random.rows("looks", prior + kinds), 0)
-
-
-def doubled(state: Any) -> Any:
-    """Return the state of chains, and that of copies of these after them."""
-    if isinstance(state, tuple):
-        return tuple(map(doubled, state))
-    return {name: doubled(of) for name, of in state.items()} if isinstance(state, dict) else np.concatenate([state] * 2)
 
 
 def moves_classes(sampler: "TrueClass") -> bool:

@@ -24,16 +24,15 @@ import numpy as np
 from jaxtyping import Float
 
 from plausibly.data.case import LabelledCases, counted
-from plausibly.families.true_class._by_look import SMALLEST, doubled, moves_classes, near_vote, sweeps_by_look
+from plausibly.families.true_class._by_look import SMALLEST, moves_classes, near_vote, sweeps_by_look
 from plausibly.families.true_class._coefficients import Coefficients, shares_of
 from plausibly.inference import nuts_of_all_cases
-from plausibly.inference.chains import Chain, Sampler
+from plausibly.inference.chains import ABREAST, Chain, Sampler, doubled
 from plausibly.inference.moves import Moves
 
 if TYPE_CHECKING:
     from plausibly.families.true_class._family import TrueClass
 
-ABREAST = 2_000  # labels; of more, a call for all chains takes nearly as long as for each, and processes share these
 TARGET_ACCEPT = 0.9
 START_WARMUP = 5  # sweeps after which NUTS starts
 TUNED = 0.25, 0.6  # shares of the warm-up after which the coefficients of predictions have a new approximation
@@ -48,7 +47,7 @@ def sampler_of(family: "TrueClass", labels: LabelledCases, *, draws: int, warmup
     """Gibbs sampler of what cases share; its chains keep all of :func:`sites_of`."""
     abreast = len(labels.label) <= ABREAST
     twice = abreast and labels.log_scores is None  # moves of coefficients are compiled for a number of chains
-    sweeps = partial(_sweeps, family, labels, warmup=warmup, twice=twice)
+    sweeps = partial(_sweeps, family, labels, warmup=warmup)
     sizes = {"draws": draws, "warmup": warmup, "seed": seed, "thinning": sweeps_per_draw(family, labels)}
     return Sampler(sweeps, partial(_kept, family, labels), **sizes, abreast=abreast, twice=twice)
 
@@ -83,18 +82,18 @@ def _sweeps(
     labels: LabelledCases,
     random: Moves,
     chains: int,
+    double: int | None = None,
     warmup: int = START_WARMUP,
-    twice: bool = False,
 ) -> Iterator[dict]:
-    """Sweeps of chains, without end; after the warm-up, of each ``twice``, see :class:`Sampler`, if need be."""
+    """Sweeps as :class:`Sampler` asks for."""
     tuned = [int(share * warmup) for share in TUNED]
     if labels.looks is not None:
-        yield from sweeps_by_look(sampler, labels, random, chains, tuned, warmup, twice)
+        yield from sweeps_by_look(sampler, labels, random, chains, tuned, warmup, double)
     coefficients = None if labels.log_scores is None else Coefficients(labels, random, chains)
     truth = near_vote(labels, random, chains)
     values = sampler.start(labels.count(truth), random)
     for number in count():
-        if twice and number == warmup:
+        if number == double:
             truth, values = doubled((truth, values))
         values = sampler.move(values, labels.count(truth), counted(truth, labels.n_classes), random)
         confusion, prevalence = sampler.confusion(values), values["prevalence"]

@@ -9,6 +9,7 @@ turns is averaged (stochastic EM, Celeux & Diebolt 1985).
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 
 import numpy as np
 from jaxtyping import Float
@@ -17,7 +18,7 @@ from scipy.special import ndtr, ndtri
 from plausibly.base.progress import Progress
 from plausibly.data.annotations import Scores
 from plausibly.data.case import NormalInverseGamma, ScoreSums
-from plausibly.inference.chains import Sampler
+from plausibly.inference.chains import ABREAST, Sampler, doubled
 from plausibly.inference.exact._scores import estimate_prior
 from plausibly.inference.moves import Moves
 
@@ -66,16 +67,15 @@ def _update(
     scores: Scores,
     bounds: tuple[np.ndarray, np.ndarray],
     prior: NormalInverseGamma,
-    mean: Float[np.ndarray, " case"],
-    sd: Float[np.ndarray, " case"],
+    mean: Float[np.ndarray, "*chain case"],
+    sd: Float[np.ndarray, "*chain case"],
     random: Moves,
-) -> tuple[Float[np.ndarray, " score"], Float[np.ndarray, " case"], Float[np.ndarray, " case"]]:
+) -> tuple[Float[np.ndarray, "*chain score"], Float[np.ndarray, "*chain case"], Float[np.ndarray, "*chain case"]]:
     """One sweep: latent numbers, means and standard deviations."""
-    case = scores.annotation_case
-    z = random.between("latent", *bounds, mean[case], sd[case])
-    n = np.diff(scores.case_start)
-    centre = np.add.reduceat(z, scores.case_start[:-1]) / n
-    squares = np.add.reduceat((z - centre[case]) ** 2, scores.case_start[:-1])
+    case, first, n = scores.annotation_case, scores.case_start[:-1], np.diff(scores.case_start)
+    z = random.between("latent", *bounds, mean[..., case], sd[..., case])
+    centre = np.add.reduceat(z, first, axis=-1) / n
+    squares = np.add.reduceat((z - centre[..., case]) ** 2, first, axis=-1)
     found = prior.posterior(n, centre, squares)
     variance = 1 / random.gammas("precision", found.shape, found.scale)
     mean = random.normals("mean", found.mean, np.sqrt(variance / found.strength))
@@ -115,9 +115,10 @@ def ordinal(
 
     ``threshold`` is the score that divides the classes; ``warmup`` counts sweeps of each chain.
     """
+    abreast = len(scores.score) <= ABREAST
     sweeps = partial(_sweeps, scores, categories, prior)
     sizes = {"draws": draws, "warmup": warmup, "seed": seed, "thinning": ORDINAL_THINNING}
-    sampler = Sampler.of_single_chains(sweeps, _kept, **sizes)
+    sampler = Sampler(sweeps, _kept, **sizes, abreast=abreast, twice=abreast)
     found = sampler.sample(chains, progress, doing="Sampling scores")
     z = (categories.threshold(threshold) - found["mean"]) / np.sqrt(found["variance"])
     plausibility = np.stack([ndtr(z), ndtr(-z)], axis=-1).reshape(chains, draws, 2 * scores.n_cases)
@@ -125,11 +126,19 @@ def ordinal(
 
 
 def _sweeps(
-    scores: Scores, categories: Categories, prior: NormalInverseGamma, random: Moves
+    scores: Scores,
+    categories: Categories,
+    prior: NormalInverseGamma,
+    random: Moves,
+    chains: int,
+    double: int | None,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Sweeps as :class:`Sampler` asks for."""
     bounds, (mean, sd) = categories.bounds(scores.score), _start(scores, categories)
-    sd = sd * random.uniform(0.5, 2, scores.n_cases)
-    while True:
+    mean, sd = np.repeat(mean[None], chains, 0), sd * random.uniform(0.5, 2, (chains, scores.n_cases))
+    for number in count():
+        if number == double:
+            mean, sd = doubled((mean, sd))
         _, mean, sd = _update(scores, bounds, prior, mean, sd, random)
         yield mean, sd
 

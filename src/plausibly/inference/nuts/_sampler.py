@@ -132,14 +132,6 @@ class Sampler:
         self._lengths = np.array([0, draws * thinning, *adapting[::-1]], np.int32)  # by phases left
         self._slope = jax.vmap(jax.value_and_grad(potential))
 
-    def run(
-        self, data: Any, keys: Key[Array, "case chain"]
-    ) -> tuple[Float[Array, "draw dim chain case"], dict[str, Array]]:
-        """Positions and :meth:`statistics` of all cases, which are on the last axis of ``data``, a seat for each."""
-        n = keys.shape[0]
-        state = self.advance(self.begin(n), data, keys, jnp.ones(n, bool), n)
-        return self.positions(state), self.statistics(state)
-
     def begin(self, n: int) -> State:
         """``n`` cases before their first step. A state of zeros is one of seats without a case."""
         dim, lanes = self.dim, n * self.chains
