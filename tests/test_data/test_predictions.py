@@ -169,8 +169,10 @@ def test_files_with_names_of_classes_also_such_as_look_like_numbers(tmp_path):
     BY_NAME.rename(columns={"prediction": "class"}).to_parquet(tmp_path / "a.parquet")
     (tmp_path / "a.txt").write_text("label\na\nc\nb\n")
     np.save(tmp_path / "a.npy", np.array(CHOSEN))
+    in_order = pytest.warns(PlausiblyWarning, match="a.txt: no column names the cases: rows .*, the first for 'q'")
     for path in tmp_path.iterdir():
-        np.testing.assert_array_equal(read_predictions(path, ANNOTATIONS), ONE_HOT)
+        with in_order if path.suffix == ".txt" else nullcontext():
+            np.testing.assert_array_equal(read_predictions(path, ANNOTATIONS), ONE_HOT)
     annotations = Annotations.from_labels([["1"], ["2"], ["10"]], classes=["1", "2", "10"])
     expected = np.eye(3)[[2, 0, 1]]
     for source in (["10", "1", "2"], pd.DataFrame({"prediction": [10, 1, 2]})):

@@ -26,6 +26,7 @@ FORMS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*no column names the cases")
 @pytest.mark.parametrize("form", FORMS)
 def test_each_form(tmp_path, form):
     path = tmp_path / "a.json"

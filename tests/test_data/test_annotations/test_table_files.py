@@ -112,6 +112,7 @@ TEXTS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:.*no column names the cases")
 @pytest.mark.parametrize("block", [64, 2**20])
 @pytest.mark.parametrize(("name", "content"), TEXTS)
 def test_matrices_as_text(monkeypatch, tmp_path, name, content, block):

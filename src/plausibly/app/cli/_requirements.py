@@ -155,8 +155,15 @@ def requirement_rows(
             row = {"requirement": one.text, "classifier": name, "metric": one.metric, "relation": one.relation}
             row |= {"value": one.value, "required": one.required, **run, "probability": share}
             row["against"] = own[one.metric].attrs.get("against", "") if one.metric in own else ""
+            row["close"] = abs(share - one.required) < 3 * _error(one.required, own, one.metric)
             rows.append(row | {"met": share >= one.required, "unknown": reason if np.isnan(share) else ""})
     return pd.DataFrame(rows)
+
+
+def _error(probability: float, results: xr.Dataset, metric: str) -> float:
+    """Standard error of a probability as a share of replicates, by which seeds differ; 0 without any."""
+    n = results.get(f"{metric}_total", xr.DataArray()).sizes.get("replicate", np.inf)
+    return np.sqrt(probability * (1 - probability) / n)
 
 
 def _of_choices(metric: str) -> bool:
@@ -178,7 +185,8 @@ def requirement_sentences(table: pd.DataFrame) -> Iterator[str]:
             than, met = ("at least", "met") if row["met"] else ("below", "not met")
             share = _rounded(row["probability"], row["required"])
             against = f" against {row['against']}" if row["against"] else ""
-            yield f"{what} = {share}{against}{where}, {than} the {row['required']:g} required: {met}"
+            close = " (so close that another seed may say otherwise)" if row["close"] else ""
+            yield f"{what} = {share}{against}{where}, {than} the {row['required']:g} required: {met}{close}"
 
 
 def _rounded(share: float, required: float) -> str:

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from matplotlib import pyplot
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 import plausibly
@@ -70,11 +71,16 @@ def to_uri(figure: Figure) -> str:
     buffer = io.BytesIO()
     with matplotlib.rc_context(SVG), warnings.catch_warnings():
         warnings.filterwarnings("error", "constrained_layout not applied", UserWarning)
-        try:
-            figure.savefig(buffer, format="svg", metadata=_NO_DATE)
+        FigureCanvasSVG(figure)
+        figure.dpi = 72  # of SVG
+        layout, tight = figure.get_layout_engine(), None
+        try:  # laid out here, since savefig draws a second time for it
+            if layout is not None:
+                layout.execute(figure)
         except UserWarning:
-            figure.set_layout_engine("none")
-            figure.savefig(buffer, format="svg", metadata=_NO_DATE, bbox_inches="tight")
+            tight = "tight"
+        figure.set_layout_engine(None)
+        figure.savefig(buffer, format="svg", metadata=_NO_DATE, bbox_inches=tight)
     return "data:image/svg+xml;base64," + b64encode(buffer.getvalue()).decode()
 
 

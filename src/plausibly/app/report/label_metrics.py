@@ -121,7 +121,7 @@ def better(results: xr.Dataset, metric: str, first: str, second: str) -> str:
     known = results[metric].sel(classifier=[first, second]).notnull().all("classifier").values
     share = np.nan
     if known.mean() >= _KNOWN:
-        own = results.isel(draw=np.flatnonzero(known))
+        own = results if known.all() else results.isel(draw=np.flatnonzero(known))
         share = probability_better(own, metric, first, second, noise=noise)
     if np.isnan(share):
         return ""
