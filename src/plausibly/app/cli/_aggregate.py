@@ -3,42 +3,24 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-import numpy as np
 import typer
 
 from plausibly.aggregation import aggregate as infer
 from plausibly.aggregation import find_model, parse_variant, run_label, unjudged
 from plausibly.aggregation.inferred_reliability import check_inferable
 from plausibly.aggregation.inferred_reliability import infer_reliability as with_reliability
-from plausibly.agreement.annotators import (
-    annotator_accuracies,
-    annotator_reliabilities,
-    group_sentences,
-    severities,
-    severity_sentences,
-)
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._model_names import MODEL_NAMES
-from plausibly.app.cli._output import check_converged, say
-from plausibly.app.screen import percent
-from plausibly.base.bootstrap import CI_PROB, median_and_ends
+from plausibly.app.cli._output import check_converged, say, show
+from plausibly.app.results.posterior import screen
+from plausibly.base.bootstrap import CI_PROB
 from plausibly.base.errors import ArgumentError
 from plausibly.data.annotations import Scores
 from plausibly.data.annotations.usual_models import OF_RATINGS, are_ratings, usual_models
-from plausibly.families.priors.population import CLASS_SHIFTS, largest_shifts
 from plausibly.posterior import save
-from plausibly.posterior.diagnostics import diagnose, shared_convergence
-from plausibly.posterior.diagnostics.verdicts import population_verdict, verdict
-from plausibly.posterior.says import assumption
-
-_MOST_ANNOTATORS, _MOST_SHIFTS = 40, 5  # rows of tables on the terminal
-_BY_ANNOTATOR = (  # what a posterior may have, its table, and sentences on it
-    ("annotator_reliability", annotator_reliabilities, lambda table: ()),
-    ("accuracy", annotator_accuracies, group_sentences),
-    ("severity", severities, severity_sentences),
-)
+from plausibly.posterior.diagnostics import diagnose
 
 
 @example(
@@ -140,26 +122,10 @@ def aggregate(
     if not quiet:
         sizes = posterior["posterior"].sizes
         say(f"Wrote {sizes['chain']} × {sizes['draw']} draws of {read.n_cases:,} cases to {out}")
-    if infer_reliability is not None and not quiet:
-        ends = median_and_ends("median", np.ravel(posterior["posterior"]["reliability"]), ci_prob)
-        numbers = "Reliability {median:.2f}, between {lower:.2f} and {upper:.2f}".format(**ends)
-        say(f"{numbers} with {percent(ci_prob)} probability")
-    if "assumes" in posterior.attrs and not quiet:
-        alike = ", all cases equally hard: if some are unclear, probabilities of classes are too near 0 and 1"
-        alike = alike if posterior.attrs.get("difficulty") == "same" else ""
-        say(f"{variant.label} assumes {assumption(posterior.attrs)}{alike}")
-    for site, tabulate, sentences in _BY_ANNOTATOR:
-        if site in posterior["posterior"] and not quiet:
-            table = tabulate(posterior, ci_prob).drop(columns="converged")
-            say(f"Annotators, with {percent(ci_prob)} intervals")
-            say(table.to_string(index=False, float_format="{:.2f}".format, max_rows=_MOST_ANNOTATORS))
-            for told in sentences(table):
-                say(told)
-    if "err_together" in posterior.attrs and not quiet:
-        say(f"Warning: {posterior.attrs['err_together']}")
-    if CLASS_SHIFTS in posterior.attrs and not quiet:
-        say("Classes that the population prior moves most (means over the cases that name them)")
-        say(largest_shifts(posterior).head(_MOST_SHIFTS).to_string(index=False, float_format="{:.3f}".format))
     label = run_label(variant.label, float(posterior.attrs.get("reliability", float("nan"))))
-    say(" ".join(filter(None, [verdict({label: found}), population_verdict(shared_convergence(posterior))])))
+    told = screen(posterior, found, label, ci_prob)
+    if quiet:
+        say(told.headline)
+    else:
+        show(told, str(out), kept=3)
     check_converged(found["converged"].values.all(), strict=strict)

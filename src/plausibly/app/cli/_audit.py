@@ -9,7 +9,7 @@ from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._output import check_table, say, show, write_table
-from plausibly.app.screen import Screen, Table, cell
+from plausibly.app.results.audit import screen
 from plausibly.data.audit import SERIOUS, checks_of, read_for_audit, serious
 from plausibly.data.understood import understood
 
@@ -61,24 +61,17 @@ def audit(
     found = checks_of(read, repeats, files or None, extra)
     if out is not None:
         write_table(found, out)
-    some, grave, notes = found[found["count"] > 0], serious(found), []
+    grave, people = serious(found), None
     if annotators is not None:
-        from plausibly.agreement import agreement, annotators_in_words
+        from plausibly.agreement import agreement
 
-        table = agreement(data.read(progress=True), progress=not quiet).annotators()
-        write_table(table, annotators)
-        notes.append(annotators_in_words(table))
-    words = f"; serious: {', '.join(grave)}" if grave else "; nothing serious" if len(some) else ""
-    told = f"{len(some)} of {len(found)} checks found something{words}."
+        people = agreement(data.read(progress=not quiet), progress=not quiet).annotators()
+        write_table(people, annotators)
+    told = screen(found, people)
     if quiet:
-        say(told)
+        say(told.headline)
     else:
-        rows = some.sort_values("check", key=lambda names: ~names.isin(grave), kind="stable")
-        meant = dict(zip(rows["check"], rows["meaning"], strict=True))
-        notes = [f"{name}: {meant[name].rstrip('.')}." for name in grave] + notes
-        shown = [(row["check"], cell(row["count"]), row["examples"]) for row in rows.to_dict("records")]
-        table = Table(("check", "found", "such as"), shown, left=(0, 2))
-        show(Screen(told, table, notes), str(out) if out is not None else "--out FILE writes all", kept=4)
+        show(told, str(out) if out is not None else "--out FILE writes all", kept=4)
     for path in filter(None, (out, annotators)) if not quiet else ():
         say(f"Wrote {path}")
     if strict and grave:

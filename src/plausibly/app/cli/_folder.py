@@ -10,7 +10,7 @@ import json
 import os
 import tempfile
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
@@ -103,9 +103,7 @@ def keep_others(path: Path) -> None:
     owner = next((one for one in record if path.name in record[one]["files"]), None)
     if path.exists():
         others = record[owner]["files"] if owner else []
-        names = (path.with_stem(f"{path.stem}-{owner or 'earlier'}{number}") for number in ("", *range(2, _MOST)))
-        aside = next(one for one in names if not one.exists() or one.name in others)
-        path.replace(aside)
+        aside = _aside(path, owner or "earlier", others)
         others[:] = [aside.name, *(name for name in others if name not in (path.name, aside.name))]
         whose = f", of plausibly {owner}," if owner else ""
         warnings.warn(f"{path}{whose} was there already: it is now {aside.name}.", PlausiblyWarning, stacklevel=2)
@@ -134,9 +132,7 @@ def _set_aside() -> None:
         own = (record := _read(folder)).get(_command(), {})
         last, moved = own.get("last", {}).get(COMMAND.get(), []), {}
         for path in (folder / name for name in last if name not in written and (folder / name).exists()):
-            names = (path.with_stem(f"{path.stem}-earlier{number}") for number in ("", *range(2, _MOST)))
-            moved[path.name] = next(one for one in names if not one.exists()).name
-            path.replace(folder / moved[path.name])
+            moved[path.name] = _aside(path, "earlier").name
         if not moved:
             continue
         own["files"] = [name for name in own["files"] if name not in moved]
@@ -144,6 +140,12 @@ def _set_aside() -> None:
         _write(folder, record)
         told = ", ".join(f"{name} is now {aside}" for name, aside in moved.items())
         warnings.warn(f"{folder} had files that this run did not write: {told}.", PlausiblyWarning, stacklevel=2)
+
+
+def _aside(path: Path, whose: str, replaced: Collection[str] = ()) -> Path:
+    """Rename a file to the first name that is free, or of one that may be `replaced`."""
+    names = (path.with_stem(f"{path.stem}-{whose}{number}") for number in ("", *range(2, _MOST)))
+    return path.replace(next(one for one in names if not one.exists() or one.name in replaced))
 
 
 def _command() -> str:

@@ -498,11 +498,11 @@ def parse_files(texts: Sequence[str] | None, option: str = "--predictions") -> d
 
 def one_or_each(texts: Sequence[str] | Path, what: str = "LABELS") -> Any:
     """Tell one file, as a path, from files of one annotator each, NAME=FILE, as a mapping."""
-    from plausibly.data.annotations.io.files import parted  # which imports pandas
+    from plausibly.data.annotations.io.files import named_file  # which imports pandas
 
     if isinstance(texts, Path):
         return texts
-    if len(texts) == 1 and ("=" not in texts[0] or parted(Path(texts[0]))[0].exists()):
+    if len(texts) == 1 and named_file(texts[0]) is None:
         return Path(texts[0])
     for text in texts:
         if "=" not in text:

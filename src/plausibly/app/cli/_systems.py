@@ -10,6 +10,7 @@ from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
 from plausibly.app.results import of
 from plausibly.base.errors import ArgumentError
+from plausibly.data.annotations.io.files import named_file
 from plausibly.systems import systems as rank_systems
 
 REPORT = "systems.html"
@@ -82,8 +83,5 @@ def systems(
 
 def _sources(texts: list[str]) -> Any:
     """Tell files from files of one system, NAME=FILE."""
-    found: list[Any] = []
-    for text in texts:
-        name, equals, path = text.partition("=")
-        found.append({name: path} if equals and name and path and not Path(text).exists() else text)
+    found: list[Any] = [text if (named := named_file(text)) is None else dict([named]) for text in texts]
     return found[0] if len(found) == 1 else found

@@ -18,7 +18,7 @@ from plausibly.base.errors import ArgumentError
 from plausibly.base.names import many, no_answers, some
 from plausibly.base.shown import Shown
 from plausibly.data.annotations import Annotations
-from plausibly.data.annotations.io.files import TABLES, check_path, ending, parted
+from plausibly.data.annotations.io.files import TABLES, check_path, ending, named_file
 from plausibly.data.audit import pasted
 
 _BEGINNING = "predictions"  # how names of files of classifiers often begin
@@ -120,7 +120,7 @@ def doctor(
         raise ArgumentError('a file must be given, but none was: write for example doctor(["annotations.csv"]).')
     for path in given:
         check_path(path, "the names of files")
-    each = {text.partition("=")[0]: text.partition("=")[2] for text in map(str, given) if _names_annotator(text)}
+    each = dict(filter(None, map(named_file, given)))
     roles = {"case": case, "annotator": annotator, "label": label, "score": score, "count": count}
     rest = {"layout": layout, "control": control, "missing": missing, "repeats": repeats}
     asked = {name: text for name, text in (roles | rest).items() if text is not None}
@@ -128,7 +128,7 @@ def doctor(
     files = [look(named, files=each, asked=asked)] if each else []
     files += [
         look(Path(path), asked={} if each or number else asked)
-        for number, path in enumerate(path for path in given if not _names_annotator(str(path)))
+        for number, path in enumerate(path for path in given if named_file(path) is None)
     ]
     first = files[0]
     lists = [one for one in files if one.role == "classes"]
@@ -200,12 +200,6 @@ def _one_annotator(one: Looked, main: Looked) -> Looked | None:
     who = str(read.annotators[0])
     found = of_one_rater(Path(f"{one.path}:{who}"), labels.cases[labels.case].tolist(), labels.values.tolist(), {})
     return replace(found, role="labels of one rater", column=who)
-
-
-def _names_annotator(text: str) -> bool:
-    """Whether a text is NAME=FILE, and no file."""
-    name, _, file = text.partition("=")
-    return bool(name and file) and not parted(Path(text))[0].exists()
 
 
 def _cautions(one: Looked) -> Iterator[str]:

@@ -142,6 +142,18 @@ def parted(path: Path) -> tuple[Path, str | None]:
     return (path, None) if found is None else (Path(found[1]), found[2])
 
 
+def named_file(text: Any) -> tuple[str, str] | None:
+    """Name and file of ``NAME=FILE``; None of the path of a file, and of anything else.
+
+    Examples
+    --------
+    >>> named_file("ann=ann.csv"), named_file("ann.csv"), named_file("=b")
+    (('ann', 'ann.csv'), None, None)
+    """
+    name, _, file = str(text).partition("=")
+    return (name, file) if name and file and not parted(Path(str(text)))[0].exists() else None
+
+
 def ending(path: Path) -> str:
     """Return the lower-case suffix of a path, for a sheet that of its workbook."""
     path = parted(path)[0]
