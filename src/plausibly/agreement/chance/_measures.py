@@ -269,10 +269,10 @@ def pathologies(
     found = []
     tied = share_of_smallest(seen, chance)
     if tied >= p:
-        so = ": sigma is not given" if withheld else ""
+        so = ", so sigma is not given" if withheld else ""
         found.append(
-            f"{tied:.0%} of labels of different cases are as close as can be (distance {levels[0]:.3g}), so no "
-            f"distance is too small to be due to chance{so}".replace("%", " %")
+            f"{tied:.0%} of labels of different cases are as close as can be (distance {levels[0]:.3g}): "
+            f"even the smallest distance may be due to chance{so}".replace("%", " %")
         )
     at_top = float(seen[-1])
     if at_top >= _AT_TOP and len(levels) > 2:

@@ -234,6 +234,11 @@ class AnnotatedData(Reading):
     def __post_init__(self):
         self.annotations = one_or_each(self.annotations, "ANNOTATIONS")
 
+    @property
+    def further(self) -> list[str]:
+        """Columns of the annotations that are read for something else, such as clusters."""
+        return [name.strip() for names in ("by", "clusters") for name in (getattr(self, names, None) or "").split(",")]
+
     def read(self, *, progress: bool, classes: bool = True) -> "Annotations | Scores":
         """Read the annotations, with or without the names of their classes; with progress, say what was read."""
         from plausibly.app.cli._output import say
@@ -249,7 +254,7 @@ class AnnotatedData(Reading):
         if isinstance(read, Annotations):
             tell_doubts(read)
         if progress:
-            say(f"{understood(read, source)}.")
+            say(f"{understood(read, source, self.further)}.")
         return read
 
 

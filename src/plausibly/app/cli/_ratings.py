@@ -14,9 +14,9 @@ from plausibly.data.annotations.scores import MOST_GRADES
 
 _SHOWN = 5  # cases with the highest and the lowest means
 NEXT = (
-    "To evaluate classifiers, say from which rating on a case is positive (--threshold). How severe raters are is "
-    f"inferred from at most {MOST_GRADES} different ratings by named raters, or from any with --threshold, --raters "
-    "differ and --model normal-scores."
+    "To evaluate classifiers, give the rating above which a case is positive (--threshold). To infer how severe "
+    f"raters are, give at most {MOST_GRADES} different ratings by named raters, or add --threshold, --raters differ "
+    "and --model normal-scores."
 )
 
 

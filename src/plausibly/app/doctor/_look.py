@@ -289,11 +289,11 @@ def _annotations(path: Path, source: Source) -> Looked:
         words = f"labels of any type: {labels}, but no annotations ({why})"
         return Looked(path, "labels", words, _taken(source), labels=labels, cases=labels.cases)
     form = "scores" if isinstance(read, Scores) else known.name if known is not None else "annotations"
-    words = f"annotations, read as {form}: {understood(read, source)}"
-    if control is not None:
-        words += f"; of the questions {some(questions, 9)}, {control!r} is read"
     taken = _taken(source)
     by = [name for name, what in taken.items() if what == "group of cases"]
+    words = f"annotations, read as {form}: {understood(read, source, by)}"
+    if control is not None:
+        words += f"; of the questions {some(questions, 9)}, {control!r} is read"
     return Looked(
         path,
         "annotations",

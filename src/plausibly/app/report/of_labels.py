@@ -46,7 +46,7 @@ from plausibly.evaluation.verdicts import SURE, at_other_cut_offs, for_whom
 from plausibly.metrics import LABEL_METRICS, SumMetric
 from plausibly.metrics.words import metric_name
 
-_SEEN = "classifiers that have not seen these labels: if they have, their numbers are too good"
+_SEEN = "These numbers hold for classifiers that have not seen these labels; if one has, its numbers are too good."
 _IN_WORDS = 3  # metrics of the headline
 _CHANCE = 0.5  # AUROC of scores that say nothing; probability that either is better
 _BESIDE = "accuracy", "sensitivity", "specificity"  # metrics of annotators' decisions
@@ -151,8 +151,8 @@ def expert_in_words(results: xr.Dataset, annotations: Annotations) -> str:
         return ""
     sensitivity, specificity = both / (both + one), neither / (neither + one)
     return (
-        f"For comparison, one expert against another has sensitivity {sensitivity:.2f} and specificity "
-        f"{specificity:.2f}, and as a score of 0 or 1 AUROC {(sensitivity + specificity) / 2:.2f}."
+        f"For comparison, one expert judged by another has sensitivity {sensitivity:.2f} and specificity "
+        f"{specificity:.2f}, which as a score of 0 or 1 gives AUROC {(sensitivity + specificity) / 2:.2f}."
     )
 
 
@@ -204,11 +204,10 @@ def groups_of(results: xr.Dataset) -> Iterator[str]:
 def labels_rest_on(results: xr.Dataset) -> str:
     """Say what numbers rest on, and whom intervals are for."""
     if results.attrs.get("readers") == "others":
-        return f"This rests on {_SEEN}. Intervals are for other cases and other experts, as far as these tell of them."
+        return f"{_SEEN} Intervals are for new cases and other experts, as far as these tell of them."
     return (
-        f"This rests on these annotators, and on {_SEEN}. Intervals are for other cases with labels of the same "
-        "annotators; that others may differ is not in them. To compare a classifier with the average annotator, run "
-        "plausibly judge or discrepancy."
+        f"{_SEEN} Intervals are for new cases with labels of the same annotators; others may differ. To compare a "
+        "classifier with the average annotator, run plausibly judge or discrepancy."
     )
 
 

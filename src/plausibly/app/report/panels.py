@@ -128,7 +128,7 @@ def about_panels(panels: xr.Dataset, columns: Sequence[Column]) -> str:
     n, of_all = (panels[name].attrs["n_cases"] for name in ("panel_accuracy", "expert_agreement"))
     of_labels = len(columns) > 1 and not columns[0].drawn
     few = f"; panels: of {n:,} of {of_all:,} cases" if n < of_all and of_labels else ""
-    others = " and, of panels, for other experts" if "other " in columns[0].people else ""
+    others = "; those of panels also for other experts" if "other " in columns[0].people else ""
     others = " and other experts" if panels.attrs.get("readers") == "others" else others
     return f"{width_in_words(panels)} intervals for new cases{others}{few}"
 

@@ -19,4 +19,5 @@ def screen(found: pd.DataFrame, annotators: pd.DataFrame | None = None) -> Scree
         notes.append(annotators_in_words(annotators))
     shown = [(row["check"], cell(row["count"]), row["examples"]) for row in rows.to_dict("records")]
     table = Table(("check", "found", "such as"), shown, left=(0, 2))
-    return Screen(f"{len(some)} of {len(found)} checks found something{words}.", table, notes)
+    told = f"{len(some)} of {len(found)} checks found something" if len(some) else f"{len(found)} checks found nothing"
+    return Screen(f"{told}{words}.", table, notes)
