@@ -20,9 +20,9 @@ LIMITS: dict[str, dict[str, int]] = {
     "lines of code": {
         "aggregation": 5954,  # panels of a sweep, and their rows; width of intervals
         "agreement": 8711,  # reader studies; models that rate higher; a sentence for each note; 0 and 1
-        "app": 13693,  # requirements that constants would meet; pages of every result; the end of commands
+        "app": 13692,  # requirements that constants would meet; pages of every result; the end of commands
         "base": 2299,  # lanes of rejection, from posterior; results in notebooks; products in one thread
-        "data": 15664,  # grades, sets in a cell, rows of spans; what to give where a file is not read
+        "data": 15676,  # NAME=FILE; grades, sets in a cell, rows of spans; what to give where a file is not read
         "decisions": 3889,  # what is said of sets without the prior
         "distances": 1858,  # distances of sets
         "distributions": 1231,
@@ -32,7 +32,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "metrics": 3579,  # average precision of resampled cases
         "models": 2001,  # axes of chains and of points in signatures
         "plausibly": 117,
-        "posterior": 3768,  # arrays that are computed when they are read, from aggregation; files of closed forms
+        "posterior": 3770,  # arrays that are computed when they are read; files of closed forms; R-hat by chance
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
         "tests": 40262,  # what compiled moves draw; public layouts; terminal, notebook and page alike; loaded programs
         "validation": 6981,  # panels of other experts: public readers and simulated ones; scales of their priors

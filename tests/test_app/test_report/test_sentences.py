@@ -14,8 +14,9 @@ from plausibly.app.report._cases import FirstChoices, stay_open
 from plausibly.app.report._summary import _judged_by, attainable, certainty_in_words, next_steps, prior_notes
 from plausibly.app.report._summary import freed_shape as freed_of
 from plausibly.app.report.panels import agreement_sentence, constant_in_words, of_panels
-from plausibly.app.report.tables import convergence_table, lead
+from plausibly.app.report.tables import lead
 from plausibly.app.results.evaluation import of_sweep
+from plausibly.app.results.posterior import worst_values
 from plausibly.posterior.diagnostics.verdicts import failures
 from plausibly.posterior.says import are_shares, learns
 from tests import worlds
@@ -135,8 +136,8 @@ def test_the_table_of_diagnostics_has_the_limit_that_applied():
     variables = {name: ("case", np.full(30, value)) for name, value in columns.items()}
     convergence = xr.Dataset(variables | {"converged": ("case", np.ones(30, bool))})
     run = replace(worlds.marked().runs[0], convergence=convergence)
-    row = convergence_table([run]).iloc[0]
-    assert (row["r_hat"], row["r_hat_limit"]) == (1.02, 1.025)
+    row = worst_values({run.label: run.convergence}).rows[0]
+    assert row[1:] == ("1.020", "0", "at most 1.01 (by chance up to 1.025)", "0")
     assert not any("R-hat" in failed for failed in failures(convergence))
 
 

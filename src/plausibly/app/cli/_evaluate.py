@@ -324,8 +324,6 @@ def run(
     judged = requirement_table(swept, required, panels_first=not (named or asked.metrics or asked.metric))
     if required:
         files.write(REQUIREMENTS, judged)
-    for results in truths(swept) if chosen else ():
-        results.attrs["threshold_from"] = chosen
     if quick:
         return Done(swept, screen, judged, files.names)
     for name, table in _compared(swept):
@@ -361,8 +359,7 @@ def _compared(swept: Sweep) -> Iterator[tuple[str, pd.DataFrame]]:
 
 def _screen_of(swept: Sweep, chosen: str | None, asked: options.MetricOptions, *, named: bool) -> Screen:
     """Screen of the run that stands for all."""
-    known = truths(swept) if "withheld" in lead(swept).results.attrs else []
-    for results in (*known, lead(swept).results) if chosen else ():
+    for results in (*truths(swept), lead(swept).results) if chosen else ():
         results.attrs["threshold_from"] = chosen
     return of_sweep(swept, named=named, metrics=asked.names)
 

@@ -38,7 +38,6 @@ from plausibly.app.report.tables import (
     annotated_cases,
     certainty_table,
     checks_failed,
-    convergence_table,
     headline_metrics,
     lead,
     not_converged_table,
@@ -46,6 +45,7 @@ from plausibly.app.report.tables import (
 )
 from plausibly.app.results import of
 from plausibly.app.results.evaluation import of_sweep
+from plausibly.app.results.posterior import worst_values
 from plausibly.app.screen import About, Part, Screen
 from plausibly.base.bootstrap import width_in_words
 from plausibly.base.errors import ArgumentError, show
@@ -321,23 +321,18 @@ def _undecided(swept: Sweep, run: Run) -> dict[str, pd.DataFrame]:
 
 def _convergence(swept: Sweep, figures: Sequence[Any]) -> Iterator[Any]:
     """How chains converged, and the cases where they did not."""
-    table, failed = convergence_table(swept.runs), not_converged_table(swept.runs)
-    yield RULE if len(table) else swept.verdict()
-    words = {"run": "model", "r_hat": "highest R-hat", "r_hat_limit": "its limit", "ess_bulk": "lowest bulk ESS"}
-    words |= {"ess_tail": "lowest tail ESS", "n_diverging": "divergences", "e_bfmi": "lowest E-BFMI"}
-    if len(table):
-        yield {"Worst value of each diagnostic in every run": _whole(table).rename(columns=words)}
+    found = {run.label: run.convergence for run in swept.runs if run.has_chains}
+    found |= {f"{run.label}, shared": of for run in swept.runs if (of := run.shared_convergence) is not None}
+    table, failed = worst_values(found), not_converged_table(swept.runs)
+    yield swept.verdict() if table is None else RULE
+    yield table
     if len(failed):
         names = {"run": "model", "r_hat": "R-hat", "ess_bulk": "bulk ESS", "ess_tail": "tail ESS"}
-        rows = _whole(failed[["case", *names, "n_diverging", "failed"]])
+        rows = failed[["case", *names, "n_diverging", "failed"]]
+        rows = rows.assign(**{name: [f"{size:,.0f}" for size in rows[name]] for name in ("ess_bulk", "ess_tail")})
         yield {"Cases that did not converge": rows.rename(columns=names | {"n_diverging": "divergences"})}
         yield "certainty.csv lists all of them. Results that depend on these cases should not be trusted."
     yield from figures
-
-
-def _whole(table: pd.DataFrame) -> pd.DataFrame:
-    """Sample sizes as whole numbers."""
-    return table.assign(**{name: [f"{size:,.0f}" for size in table[name]] for name in ("ess_bulk", "ess_tail")})
 
 
 def _metrics(swept: Sweep) -> Part:

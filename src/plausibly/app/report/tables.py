@@ -21,7 +21,6 @@ from plausibly.evaluation.comparison import probability_better
 from plausibly.evaluation.summaries import FEW
 from plausibly.metrics import METRICS
 from plausibly.metrics.words import capitalised, metric_name
-from plausibly.posterior.diagnostics.verdicts import r_hat_limits
 from plausibly.posterior.diagnostics.verdicts import table as diagnostics_of
 
 CERTAINTIES = ("annotation_certainty", "score_certainty", "risk_certainty", "risk_level_certainty")
@@ -209,28 +208,6 @@ def certainty_table(runs: Sequence[Run]) -> pd.DataFrame:
             if variable.dims == ("case",) and str(name).startswith(CERTAINTIES)
         }
         for run in runs
-    ]
-    return pd.DataFrame(rows)
-
-
-def convergence_table(runs: Sequence[Run]) -> pd.DataFrame:
-    """Tabulate the worst diagnostics of each run that has chains, and of what its cases share."""
-    judged = []
-    for run in runs:
-        judged += [(run.label, run.convergence), (f"{run.label}: shared parameters", run.shared_convergence)]
-    rows = [
-        {
-            "run": label,
-            "r_hat": float(found["r_hat"].max()),
-            "r_hat_limit": float(r_hat_limits(found)[int(np.nan_to_num(found["r_hat"].values, nan=np.inf).argmax())]),
-            "ess_bulk": float(found["ess_bulk"].min()),
-            "ess_tail": float(found["ess_tail"].min()),
-            "n_diverging": int(found["n_diverging"].sum()) if "n_diverging" in found else 0,
-            "e_bfmi": float(found["e_bfmi"].min()) if "e_bfmi" in found else np.nan,
-            "not_converged": int((~found["converged"].values).sum()),
-        }
-        for label, found in judged
-        if found is not None and "r_hat" in found
     ]
     return pd.DataFrame(rows)
 

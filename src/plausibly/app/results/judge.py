@@ -81,10 +81,6 @@ def screen(result: Judgement) -> Screen:
     return Screen(" ".join(told), of_answers, notes, "judge.html", figures, files, _about(result))
 
 
-def _draw_groups(result: Judgement, name: str) -> Any:
-    return plots.judgement_by_group(result, name)
-
-
 def _draw(result: Judgement, name: str, question: int) -> Any:
     from plausibly.app.plots.discrepancy import judgement_question  # with Matplotlib
 
@@ -113,7 +109,7 @@ def _about(result: Judgement) -> About:
         for name in result.models if (result.by["of"] == "cases").any() else ():
             caption = f"{name} by group of cases; hollow where there are fewer than {FEW}. "
             caption += f"Lines are {percent(result.ci_prob)} intervals."
-            groups.append({caption: partial(_draw_groups, result, name)})
+            groups.append({caption: lambda name=name: plots.judgement_by_group(result, name)})
         parts.append(Part("By group", groups, "groups"))
     facts = {
         "cases": f"{compared.n_cases:,} with at least two annotators, {len(compared.excluded):,} with fewer",

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -10,9 +9,6 @@ from plausibly.aggregation.model_comparison import Comparison, PredictiveCheck, 
 from plausibly.app import plots
 from plausibly.app.screen import About, Piece, Screen, Table, cell, percent, with_interval
 from plausibly.metrics.words import capitalised, metric_name
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _LEFT_OUT = "Expected log predictive density of left-out annotations, and its difference from the best model"
 _REPLICATES = "Observed statistics compared with those of replicates, each on its own scale"
@@ -93,8 +89,8 @@ def _of_priors(result: Sensitivity, metric: str) -> Screen:
     title = f"{name}, with {percent(result.ci_prob)} intervals"
     notes = [] if result.table["converged"].all() else ["Not all chains converged: raise --warmup or --draws."]
     figures = {
-        f"{capitalised(metric_name(one))} under {model}, one choice changed at a time": partial(
-            _draw, result, one, model
+        f"{capitalised(metric_name(one))} under {model}, one choice changed at a time": lambda one=one, model=model: (
+            plots.prior_sensitivity(result, one, model)
         )
         for model in dict.fromkeys(result.table["model"])
         for one in shown
@@ -106,7 +102,3 @@ def _of_priors(result: Sensitivity, metric: str) -> Screen:
     ]
     about = About("Do priors and conventions matter?")
     return Screen(told, Table(columns, rows, title, n_left=3), notes, "sensitivity.csv", figures, files, about)
-
-
-def _draw(result: Sensitivity, metric: str, model: str) -> "Axes":
-    return plots.prior_sensitivity(result, metric, model)

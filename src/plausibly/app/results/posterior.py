@@ -1,7 +1,7 @@
 """A posterior: whether its chains converged, what it says of annotators, and what it assumes."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -77,21 +77,21 @@ def of_chains(posterior: Posterior, diagnostics: xr.Dataset, most: int) -> Scree
     told = verdict({model_of(posterior) or "posterior": diagnostics})
     files = [Piece(*one) for one in _files(posterior, diagnostics, named, shared)]
     notes = list(_notes(diagnostics, named, shared))
-    return Screen(told, _table(diagnostics, named, shared), notes, "diagnostics.csv", files=files)
+    found = {"all cases": diagnostics} if named else {}
+    shown = worst_values(found if shared is None else found | {"all quantities": shared})
+    return Screen(told, shown, notes, "diagnostics.csv", files=files)
 
 
-def _table(diagnostics: xr.Dataset, named: list[str], shared: xr.Dataset | None) -> Table | None:
-    """The worst value of every diagnostic, of cases and of quantities that all share."""
-    found = [*([checks(diagnostics)] if named else []), *([] if shared is None else [checks(shared)])]
+def worst_values(found: Mapping[str, xr.Dataset]) -> Table | None:
+    """The worst value of every diagnostic, beside what is required, of one or more sets of chains by name."""
     rows = []
-    for table_ in found:
-        whose_all = f" (all {'quantities' if 'quantity' in table_ else 'cases'})" if len(found) > 1 else ""
-        for statistic, value, name, required, failed in table_.itertuples(index=False):
+    for whose, one in found.items():
+        for statistic, value, name, required, failed in checks(one).itertuples(index=False):
             # Where there are none, no case is the worst.
             none = value == 0 and statistic in (STATISTICS["n_diverging"], STATISTICS["at_max_depth"])
             fail = "" if math.isnan(failed) else f"{failed:,.0f}"
-            value_ = format(value, _FORMATS[statistic])
-            rows.append((f"{statistic}{whose_all}", value_, "" if none else str(name), required, fail))
+            words = f"{statistic} ({whose})" if len(found) > 1 else statistic
+            rows.append((words, format(value, _FORMATS[statistic]), "" if none else str(name), required, fail))
     columns = ("diagnostic", "worst", "in", "required", "that fail")
     return Table(columns, rows, "Worst value of every diagnostic", left=(0, 2, 3)) if rows else None
 

@@ -189,10 +189,10 @@ def checks(found: xr.Dataset) -> pd.DataFrame:
     --------
     >>> columns = {"converged": ("case", [True, False]), "r_hat": ("case", [1.0, 1.3])}
     >>> checks(xr.Dataset(columns, {"case": ["p", "q"]})).values.tolist()
-    [['R-hat', 1.3, 'q', 'at most 1.01, or a higher value that chance explains', 1.0]]
+    [['R-hat', 1.3, 'q', 'at most 1.01', 1.0]]
     """
     asked = {
-        "r_hat": f"at most {R_HAT}, or a higher value that chance explains",
+        "r_hat": f"at most {R_HAT}",
         "ess_bulk": f"at least {_least(found)}",
         "ess_tail": f"at least {_least(found)}",
         "n_diverging": "none",
@@ -211,7 +211,9 @@ def checks(found: xr.Dataset) -> pd.DataFrame:
         undefined = np.inf if name in ("e_bfmi", "at_max_depth") else -np.inf
         at = int(np.argmin(np.where(np.isnan(values), undefined, sign * values)))
         count = np.nan if name == "at_max_depth" else sum(words in text.split(", ") for text in failed)
-        rows.append((words, values[at], str(names(found)[at]), asked[name], float(count)))
+        limit = r_hat_limits(found)[at] if name == "r_hat" else 0
+        required = asked[name] + (f" (by chance up to {limit:.3f})" if limit > R_HAT else "")
+        rows.append((words, values[at], str(names(found)[at]), required, float(count)))
     return pd.DataFrame(rows, columns=["statistic", "worst", kind(found), "asked", "failed"])
 
 
