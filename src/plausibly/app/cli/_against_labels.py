@@ -12,9 +12,10 @@ import pandas as pd
 from plausibly.aggregation import aggregate
 from plausibly.aggregation.sweeps.label_results import label_metrics
 from plausibly.app.cli._asked_metrics import (
-    chosen_thresholds,
+    arguments_of,
     graded,
     how_chosen,
+    look_for_problems,
     parse_metrics,
 )
 from plausibly.app.cli._folder import make_folder
@@ -36,7 +37,6 @@ from plausibly.base.errors import ArgumentError, PlausiblyWarning, PredictionErr
 from plausibly.base.names import some
 from plausibly.data.annotations import Annotations, Scores
 from plausibly.data.annotations.io.files import naming
-from plausibly.data.audit import audit, serious
 from plausibly.data.groups import read_groups
 from plausibly.data.labels.gold import Gold, as_annotations, of_two_classes, read_gold
 from plausibly.data.labels.verified import Selection, selected
@@ -75,10 +75,8 @@ def against_labels(
     if not data.files and asked.gold is None:
         raise ArgumentError(f"--truth {asked.truth} is about classifiers, but there are no --predictions: give some.")
     read = graded(data, asked, threshold=settings.threshold, progress=not output.quiet)
-    arguments = settings.arguments() | data.left_out(settings.extra)
-    at, extra, logits = settings.threshold, arguments["extra"], arguments["logits"]
-    if asked.threshold_from is not None:
-        at, extra = chosen_thresholds(data, asked, read, logits, progress=not output.quiet), "ignore"
+    arguments = arguments_of(data, settings, asked, read, progress=not output.quiet)
+    at, extra, logits = (arguments[name] for name in ("threshold", "extra", "logits"))
     if isinstance(read, Scores):
         read, at = read.split(settings.threshold), None
     given: Mapping[str, Any] = data.files
@@ -157,8 +155,7 @@ def against_labels(
 
     beside = asked.gold is not None and data.files and weights is None
     readers = readers_beside(annotated, gold, results.attrs.get("positive"), settings.ci_prob) if beside else None
-    if grave := serious(audit(read, lined_up), told=False) if not output.quiet else ():
-        complain(f"the data have {', '.join(grave)}: run plausibly audit.", "Note")
+    look_for_problems(read, lined_up, quiet=output.quiet)
     screen = of_labels(results, of_panels, read, asked.names, readers=readers, unweighted=unweighted)
     judged = requirement_rows(results, required, names_of(results), read)
     if required:

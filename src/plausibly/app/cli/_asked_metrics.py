@@ -1,19 +1,22 @@
 """Metrics of labels in ``plausibly evaluate``: those of the user's own, and thresholds."""
 
 import runpy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from plausibly.app.cli._options import EvaluatedData, MetricOptions, parse_numbers, predicted_by_all
+from plausibly.app.cli._options import EvaluatedData, MetricOptions, SweepOptions, parse_numbers, predicted_by_all
+from plausibly.app.cli._output import complain
 from plausibly.app.cli._requirements import parse_requirements
 from plausibly.base.errors import AnnotationError, ArgumentError, FileError
 from plausibly.base.names import some
 from plausibly.data.annotations import Annotations, Scores, read_classes
 from plausibly.data.annotations.io.columns import is_number
+from plausibly.data.audit import audit, serious
 from plausibly.evaluation import choose_threshold
 from plausibly.evaluation.metrics import USUAL, public_name
 from plausibly.evaluation.truth import truth_in_words
@@ -131,6 +134,27 @@ def chosen_thresholds(
     options.threshold_panel = min(options.n_experts, int(other.per_case.max()))
     about: dict[str, Any] = {rule: share, **_truth_of_threshold(options), "positive": options.positive}
     return choose_threshold(other, data.files, **about, extra="ignore", logits=logits)
+
+
+def arguments_of(
+    data: EvaluatedData, settings: SweepOptions, asked: MetricOptions, read: Annotations | Scores, *, progress: bool
+) -> dict[str, Any]:
+    """Arguments of an evaluation, with thresholds that are chosen on other cases."""
+    arguments = settings.arguments() | data.left_out(settings.extra)
+    if asked.threshold_from is not None:
+        if settings.threshold is not None:
+            raise ArgumentError("--threshold and --threshold-from were given, but each names a threshold: keep one.")
+        chosen = chosen_thresholds(data, asked, read, arguments["logits"], progress=progress)
+        arguments |= {"threshold": chosen, "extra": "ignore"}
+    return arguments
+
+
+def look_for_problems(read: Annotations, predictions: Mapping[str, Any], *, quiet: bool) -> pd.DataFrame:
+    """Audit annotations and predictions, and say what is serious; if quiet, only if classes seem exchanged."""
+    audited = audit(read, predictions)
+    if (grave := serious(audited, told=False)) and (not quiet or "exchanged classes" in grave):
+        complain(f"the data have {', '.join(grave)}: run plausibly audit.", "Note")
+    return audited
 
 
 def how_chosen(options: MetricOptions) -> str:

@@ -14,9 +14,10 @@ from plausibly.app.cli import _options as options
 from plausibly.app.cli._against_labels import REPORT, against_labels, refuse_model
 from plausibly.app.cli._app import example
 from plausibly.app.cli._asked_metrics import (
-    chosen_thresholds,
+    arguments_of,
     graded,
     how_chosen,
+    look_for_problems,
     parse_metrics,
 )
 from plausibly.app.cli._folder import keep_others, make_folder, writing
@@ -26,7 +27,6 @@ from plausibly.app.cli._output import (
     WITHOUT_QUICK,
     TablesInParts,
     check_answers,
-    complain,
     say,
     show,
     speaker,
@@ -57,7 +57,6 @@ from plausibly.data.annotations.usual_models import (
     recommended_models,
     usual_models,
 )
-from plausibly.data.audit import audit, serious
 from plausibly.data.rounds import tell
 from plausibly.evaluation.checks import check_fresh
 from plausibly.evaluation.comparison import differences
@@ -244,17 +243,12 @@ def run(
     named, quiet, folder = models.as_published, output.quiet, Folder(output.out, **store)
     if read is None:
         read = graded(data, asked, threshold=settings.threshold, progress=not quiet)
-    arguments = settings.arguments() | data.left_out(settings.extra)
     observed, variants = _observed_and_models(read, bool(data.files), models, settings, quiet=quiet)
+    arguments = arguments_of(data, settings, asked, observed, progress=not quiet)
     if observed is not read:
         arguments["threshold"] = None
     if (quick or settings.extra == "include") and not (models.model or models.one_truth):
         variants = variants[:1]  # of cases without annotations, nothing is known but by evidence
-    if asked.threshold_from is not None:
-        if arguments["threshold"] is not None:
-            raise ArgumentError("--threshold and --threshold-from were given, but each names a threshold: keep one.")
-        chosen_at = chosen_thresholds(data, asked, observed, arguments["logits"], progress=not quiet)
-        arguments |= {"threshold": chosen_at, "extra": "ignore"}
     kept = observed.cases if data.fewer_cases else None
     by, clusters = groups_and_clusters(data.by, data.clusters, data.source, kept)
     plan = Plan.of(
@@ -288,9 +282,7 @@ def run(
     tell(plan.annotations.rounds)
     annotated_cases = np.flatnonzero(plan.annotations.per_case)
     of_annotated = {name: scores[annotated_cases] for name, scores in plan.predictions.items()}
-    audited = audit(_labels(observed, settings.threshold), of_annotated)
-    if (grave := serious(audited, told=False)) and (not quiet or "exchanged classes" in grave):
-        complain(f"the data have {', '.join(grave)}: see the report, or run plausibly audit.", "Note")
+    audited = look_for_problems(_labels(observed, settings.threshold), of_annotated, quiet=quiet)
     runs, files, chosen = [], TablesInParts(out, suffix), how_chosen(asked)
     first: Sweep | None = None
     rest, kept = str(out / REPORT) + WITHOUT_QUICK * quick, _KEPT + 2 * len(required) * len(plan.predictions)

@@ -58,8 +58,8 @@ def screen(
     row = frame.iloc[0]
     value = with_interval(row["reliability"], *row.get(["lower", "upper"], ()), form=" ({} to {})")
     told = (
-        f"Weighted reliability is {value}: of the agreement beyond chance, "
-        f"{row['concordance']:.3f}, this much is correct."
+        f"Weighted reliability is {value}: what remains of the agreement beyond chance, {row['concordance']:.3f}, "
+        "without agreement on wrong labels."
     )
     notes, (converged, words) = list(_notes(result, given or {})), verdict(result)
     notes.insert(len(notes) if converged else 0, words)
