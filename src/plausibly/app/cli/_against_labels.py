@@ -52,15 +52,6 @@ from plausibly.evaluation.truth import truth_in_words
 REPORT = "report.html"
 
 
-def refuse_model(truth: str, given: Mapping[str, Any]) -> None:
-    """Refuse options, by name, that only a model uses."""
-    for option, value in given.items():
-        if value not in (None, False):
-            raise ArgumentError(
-                f"--truth {truth} fits no model, but {option} was given, which needs one: leave one of them out."
-            )
-
-
 def against_labels(
     data: EvaluatedData,
     settings: SweepOptions,
@@ -147,10 +138,9 @@ def against_labels(
     required = parse_requirements(asked.require)
     single = [str(name) for name, values in results.items() if set(values.dims) == {"classifier", "draw"}]
     check_requirements(required, list(lined_up), single, settings.replicates)
-    of_panels = (
-        None if asked.gold is not None else panels(read, decided(lined_up, at, read.classes, asked.positive), **options)
-    )
-    if of_panels is not None:
+    of_panels = None
+    if asked.gold is None:
+        of_panels = panels(read, decided(lined_up, at, read.classes, asked.positive), **options)
         of_panels.attrs["ci_prob"] = settings.ci_prob
 
     beside = asked.gold is not None and data.files and weights is None

@@ -11,7 +11,7 @@ import pandas as pd
 from plausibly.aggregation import parse_variants
 from plausibly.aggregation.sweeps import Folder, Plan, Sweep, posterior_name
 from plausibly.app.cli import _options as options
-from plausibly.app.cli._against_labels import REPORT, against_labels, refuse_model
+from plausibly.app.cli._against_labels import REPORT, against_labels
 from plausibly.app.cli._app import example
 from plausibly.app.cli._asked_metrics import (
     arguments_of,
@@ -182,7 +182,10 @@ def evaluate(
         of_models |= {"--resume": store.resume, "--extra include": settings.extra == "include"}
         names = (*OF_MODELS, *OF_SAMPLES)
         of_models |= {f"--{name.replace('_', '-')}": getattr(settings, name) for name in names}
-        refuse_model(asked.truth, of_models)
+        for option in (option for option, value in of_models.items() if value not in (None, False)):
+            raise ArgumentError(
+                f"--truth {asked.truth} fits no model, but {option} was given, which needs one: leave one of them out."
+            )
         against_labels(data, settings, asked, output, suffix=suffix, fresh=store.fresh, quick=quick)
         return
     read = graded(data, asked, threshold=settings.threshold, progress=not output.quiet)

@@ -29,9 +29,6 @@ missing TEXT,…
 repeats
     Several answers of one annotator to one case: refuse them, keep the first or the last, take the rows for one answer
     with several labels (ties), or for readings of their own (agreement, discrepancy).
-control NAME
-    Label Studio control, Argilla question, or question (or rater) in an export of a tool that tests language models, to
-    read if there are several.
 classes FILE
     Class names, one per line; grades in their order, the lowest first.
 choices
@@ -146,15 +143,13 @@ class StrictOutput(Output):
 
 
 @dataclass
-class IntoResults(Publisher):
+class IntoResults(StrictOutput):
     """The same of commands that always write into a folder."""
 
     out: Path = Path("results")
-    strict: bool = False
-    quiet: bool = False
 
 
-@of("plausibly:read_annotations", "case:COLUMN annotator:COLUMN label:COLUMN score:COLUMN count:COLUMN")
+@of("plausibly:read_annotations", "case:COLUMN annotator:COLUMN label:COLUMN score:COLUMN count:COLUMN control:NAME")
 @dataclass(kw_only=True)
 class Reading:
     """How a table is read, the same in every command."""
