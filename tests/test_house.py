@@ -27,14 +27,14 @@ LIMITS: dict[str, dict[str, int]] = {
         "distances": 1858,  # distances of sets
         "distributions": 1231,
         "evaluation": 7276,  # the most common class; means over many classes of few cases; panels of other experts
-        "families": 5642,  # families say how annotators answer; points of chains; chains of ratings abreast
-        "inference": 4869,  # closed forms; gamma variables side by side; all chains abreast; widths of slices
+        "families": 5651,  # families say how annotators answer; points of chains; chains of ratings abreast
+        "inference": 4877,  # closed forms; gamma variables side by side; all chains abreast; widths of slices
         "metrics": 3579,  # average precision of resampled cases
         "models": 2001,  # axes of chains and of points in signatures
         "plausibly": 117,
         "posterior": 3770,  # arrays that are computed when they are read; files of closed forms; R-hat by chance
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 40262,  # what compiled moves draw; public layouts; terminal, notebook and page alike; loaded programs
+        "tests": 40266,  # what compiled moves draw; public layouts; terminal, notebook and page alike; loaded programs
         "validation": 6981,  # panels of other experts: public readers and simulated ones; scales of their priors
     },
     "shape": {

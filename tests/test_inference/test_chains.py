@@ -46,7 +46,7 @@ def test_a_chain_grows_at_both_ends_from_where_its_warm_up_ended():
                 state = np.concatenate([state, state + 0.5])
             yield state
 
-    sampler = Sampler(sweeps, lambda state, _: {"x": state}, draws=5, warmup=3, seed=0, abreast=True, twice=True)
+    sampler = Sampler(sweeps, lambda state, _: {"x": state}, draws=5, warmup=3, seed=0, abreast=2, twice=True)
     told = []
     first, second = sampler.run([0, 1], told.append)
     assert first["x"].tolist() == [6, 5, 4, 4.5, 5.5]

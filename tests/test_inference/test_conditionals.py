@@ -508,6 +508,8 @@ def test_effects_of_many_raters_are_told_by_sparse_matrices():
     state.design = csr_array(state.design)
     for one, other in zip(state._information(*given), dense, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-10)
+    state.sweep()
+    assert np.isfinite(state.mean).all()
 
 
 # What cases of a population share

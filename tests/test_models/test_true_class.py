@@ -207,11 +207,13 @@ def test_annotators_of_a_shard_are_those_of_all_cases(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("after", "abreast", "again"), [(1, 9999, [[0, 1, 2]]), (1, 0, [[1], [2]]), (4, 9999, [])])
+@pytest.mark.parametrize(
+    ("after", "abreast", "again"), [(1, 9, [[0, 1, 2]]), (1, 2, [[0, 1], [2]]), (1, 1, [[1], [2]]), (4, 9, [])]
+)
 def test_finished_chains_and_shards_survive_an_interruption(monkeypatch, tmp_path, after, abreast, again):
     """Three chains and two shards; the process stops before it writes one more than ``after`` of these five."""
     annotations, _ = crowd(n=12)
-    monkeypatch.setattr(_sampler, "ABREAST", abreast)
+    monkeypatch.setattr(_sampler, "abreast", lambda *n: abreast)
     expected = pb.aggregate(annotations, "one-coin", **SHARDED)
     written, sampled = [], []
 

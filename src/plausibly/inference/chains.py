@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,7 @@ from plausibly.base.progress import Progress
 from plausibly.inference.moves import Moves
 
 Chain = dict[str, Float[np.ndarray, " draw *shape"]]
-#: labels or ratings; of more, a call for all chains takes nearly as long as for each, and processes share these
-ABREAST = 2_000
+_ALL = 2_000  # labels or ratings of which all chains advance together
 _MANY = 5_000  # sweeps, about ten seconds: then chains are shared out over processes
 
 
@@ -36,8 +35,8 @@ class Sampler:
     warmup: int  #: sweeps
     seed: int
     thinning: int = 1  #: sweeps for each draw
-    #: whether all chains advance together, by common random numbers; if not, each has its own and may run anywhere
-    abreast: bool = False
+    #: how many chains advance together, by common random numbers; others have their own and may run anywhere
+    abreast: int = 1
     #: whether, from the warm-up on, chains that are abreast are doubled. The two are the halves of a chain, one of them
     #: backwards: it grows at both ends, in little more than half the time, as a call of NumPy takes longer than what it
     #: computes.
@@ -78,10 +77,11 @@ class Sampler:
     ) -> dict[str, Float[np.ndarray, "chain draw *shape"]]:
         """Draws by site of all chains, see :func:`sample_chains` for those that are ``kept``.
 
-        Chains of many sweeps that do not advance together are shared out over processes, of which this is one, or over
-        a cluster. Those that do are sampled together even if only some of them are missing.
+        Groups of chains that advance together are shared out over processes, of which this is one, or over a cluster,
+        if there are many sweeps. They are sampled together even if only some of a group are missing.
         """
-        groups = [list(range(chains))] if self.abreast else [[number] for number in range(chains)]
+        ends = [*range(0, chains, self.abreast), chains]
+        groups = [list(range(*part)) for part in pairwise(ends)]
 
         def sample(missing: Sequence[int]) -> Iterator[tuple[int, Chain]]:
             of_missing = [group for group in groups if not set(missing).isdisjoint(group)]
@@ -108,7 +108,15 @@ class Sampler:
             for part, found in zip(rest, others, strict=True):
                 for group, chains in zip(part, found.result() or _all(self, part), strict=True):
                     yield group, chains
-                    advance(steps[0])
+                    advance(len(group) * (self.draws + self.warmup))
+
+
+def abreast(n: int, pairs: int = 0) -> int:
+    """Return how many chains of so many labels or ratings advance together: two up to so many that ``pairs`` pay.
+
+    Of few, a call of NumPy takes longer than what it computes; of many, processes share the chains.
+    """
+    return 1_000 if n <= _ALL else 2 if n <= pairs else 1
 
 
 def doubled(state: Any) -> Any:

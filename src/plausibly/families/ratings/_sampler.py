@@ -25,7 +25,7 @@ from scipy.sparse import csr_array, hstack
 from scipy.special import ndtr
 
 from plausibly.families.ratings._cases import RatedCases
-from plausibly.inference.chains import ABREAST, Sampler, doubled
+from plausibly.inference.chains import Sampler, abreast, doubled
 from plausibly.inference.draws import sums
 from plausibly.inference.moves import AHEAD, BROAD, Moves, half_normal
 
@@ -67,9 +67,9 @@ def sweeps_per_draw(rated: RatedCases) -> int:
 
 def sampler_of(rated: RatedCases, *, draws: int, warmup: int, seed: int) -> Sampler:
     """Gibbs sampler of sites and of the means of cases."""
-    few, sizes = len(rated.case) <= ABREAST, {"draws": draws, "warmup": warmup, "seed": seed}
-    given = partial(sweeps_of_ratings, rated), _kept
-    return Sampler(*given, **sizes, thinning=sweeps_per_draw(rated), abreast=few, twice=few)
+    given, together = (partial(sweeps_of_ratings, rated), _kept), abreast(len(rated.case))
+    sizes = {"draws": draws, "warmup": warmup, "seed": seed, "thinning": sweeps_per_draw(rated)}
+    return Sampler(*given, **sizes, abreast=together, twice=together > 1)
 
 
 def _kept(state: "_State", _: int) -> dict[str, np.ndarray]:
@@ -178,8 +178,10 @@ class _State:
 
     def sweep(self) -> None:
         """Make all moves once."""
-        if self.rated.unit is None or self.single.any():  # else the spreads move as well given the means
+        if self.rated.unit is None or self.single.any():
             self._draw_ratings()
+        else:  # the same, by sums
+            self._draw_log_spread()
         self._draw_case_spread()
         self._draw_effects()
         self._draw_scales_of_groups()
@@ -478,18 +480,24 @@ class _State:
             found = self.random.scale(what, self.shared[:, own], scales[:, group], prior, *quadratic, to)
             self.shared_spread, self.shared = to(*found).values()
 
-    def _draw_spreads(self) -> None:
-        """Draw the spreads of raters and their distribution."""
-        rated, n = self.rated, len(self.count)
+    def _draw_log_spread(self) -> Callable[[np.ndarray], np.ndarray]:
+        """Draw the spreads of raters given latent numbers and means; return the log likelihood of their logarithms."""
+        rated = self.rated
         error = self.z - self.mean[:, rated.case] - self.severity[:, rated.rater]
         squares = self._by_rater(error**2) + rated.rounding**2
 
         def of_ratings(log: np.ndarray) -> np.ndarray:
             return -self.count * log - squares * np.exp(-2 * log) / 2
 
-        self.log_spread = x = self.random.slices(
+        self.log_spread = self.random.slices(
             "log_spread | mean", self.log_spread, _WIDTH, lambda log: of_ratings(log) + self._of_log_spread(log)
         )
+        return of_ratings
+
+    def _draw_spreads(self) -> None:
+        """Draw the spreads of raters and their distribution."""
+        of_ratings, n = self._draw_log_spread(), len(self.count)
+        x = self.log_spread
         self._draw_typical()
         typical, rest = self.typical, x - self.typical[:, None]
         of_rest = (rest**2).sum(1)

@@ -8,8 +8,8 @@ vary less than the true classes that were drawn. Every chain starts at the votes
 
 All arrays of a sweep have a leading axis of chains, which advance together: of few labels, a call of NumPy takes longer
 than what it computes. So each goes on in two directions from where its warm-up ended, unless there are predictions,
-whose moves would be compiled twice. Chains of many labels have seeds of their own, may run anywhere and are kept one by
-one.
+whose moves would be compiled twice. Pairs of chains of more labels, and single ones of many, have seeds of their own,
+may run anywhere and are kept as they end.
 
 Its oracle is NumPyro's NUTS on the model's program, in which true classes are summed out; for small problems it is also
 an engine.
@@ -27,12 +27,13 @@ from plausibly.data.case import LabelledCases, counted
 from plausibly.families.true_class._by_look import SMALLEST, moves_classes, near_vote, sweeps_by_look
 from plausibly.families.true_class._coefficients import Coefficients, shares_of
 from plausibly.inference import nuts_of_all_cases
-from plausibly.inference.chains import ABREAST, Chain, Sampler, doubled
+from plausibly.inference.chains import Chain, Sampler, abreast, doubled
 from plausibly.inference.moves import Moves
 
 if TYPE_CHECKING:
     from plausibly.families.true_class._family import TrueClass
 
+PAIRS = 5_000  # labels up to which two chains together take little more than half the time
 TARGET_ACCEPT = 0.9
 START_WARMUP = 5  # sweeps after which NUTS starts
 TUNED = 0.25, 0.6  # shares of the warm-up after which the coefficients of predictions have a new approximation
@@ -45,11 +46,11 @@ Shared = dict[str, Float[np.ndarray, "chain draw *shape"]]
 
 def sampler_of(family: "TrueClass", labels: LabelledCases, *, draws: int, warmup: int, seed: int) -> Sampler:
     """Gibbs sampler of what cases share; its chains keep all of :func:`sites_of`."""
-    abreast = len(labels.label) <= ABREAST
-    twice = abreast and labels.log_scores is None  # moves of coefficients are compiled for a number of chains
+    together = abreast(len(labels.label), PAIRS)
+    twice = together > 1 and labels.log_scores is None  # moves of coefficients are compiled for a number of chains
     sweeps = partial(_sweeps, family, labels, warmup=warmup)
     sizes = {"draws": draws, "warmup": warmup, "seed": seed, "thinning": sweeps_per_draw(family, labels)}
-    return Sampler(sweeps, partial(_kept, family, labels), **sizes, abreast=abreast, twice=twice)
+    return Sampler(sweeps, partial(_kept, family, labels), **sizes, abreast=together, twice=twice)
 
 
 def _kept(family: "TrueClass", labels: LabelledCases, values: dict[str, Any], _: int) -> dict[str, np.ndarray]:

@@ -18,7 +18,7 @@ from scipy.special import ndtr, ndtri
 from plausibly.base.progress import Progress
 from plausibly.data.annotations import Scores
 from plausibly.data.case import NormalInverseGamma, ScoreSums
-from plausibly.inference.chains import ABREAST, Sampler, doubled
+from plausibly.inference.chains import Sampler, abreast, doubled
 from plausibly.inference.exact._scores import estimate_prior
 from plausibly.inference.moves import Moves
 
@@ -115,10 +115,10 @@ def ordinal(
 
     ``threshold`` is the score that divides the classes; ``warmup`` counts sweeps of each chain.
     """
-    abreast = len(scores.score) <= ABREAST
+    together = abreast(len(scores.score))
     sweeps = partial(_sweeps, scores, categories, prior)
     sizes = {"draws": draws, "warmup": warmup, "seed": seed, "thinning": ORDINAL_THINNING}
-    sampler = Sampler(sweeps, _kept, **sizes, abreast=abreast, twice=abreast)
+    sampler = Sampler(sweeps, _kept, **sizes, abreast=together, twice=together > 1)
     found = sampler.sample(chains, progress, doing="Sampling scores")
     z = (categories.threshold(threshold) - found["mean"]) / np.sqrt(found["variance"])
     plausibility = np.stack([ndtr(z), ndtr(-z)], axis=-1).reshape(chains, draws, 2 * scores.n_cases)
