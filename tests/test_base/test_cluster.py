@@ -49,6 +49,21 @@ def client(cluster):
 
 
 @pytest.fixture(scope="module")
+def threads():
+    """Two workers in this process, where it does not matter that they share its memory."""
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=2, processes=False, dashboard_address=None, silence_logs="CRITICAL"
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def near(threads):
+    with distributed.Client(threads) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
 def annotations():
     return pb.datasets.simulate_differentials(N, n_classes=K, seed=0).annotations
 
@@ -182,15 +197,16 @@ def test_few_parts_are_with_the_cluster_at_a_time(client, by_value):
     assert list(in_order(map_on(client, power, range(9), 3))) == [number**3 for number in range(9)]
 
 
-def test_leaving_early_cancels_the_rest(client, by_value):
-    running = map_on(client, power, range(30), 2)
+def test_leaving_early_cancels_the_rest(near, by_value):
+    running = map_on(near, power, range(30), 2)
     next(running)
     running.close()
     del running
-    assert client.status == "running"
-    assert forgotten(client)
+    assert near.status == "running"
+    assert forgotten(near)
 
 
+@pytest.mark.slow
 def test_shared_arguments_are_sent_once_and_errors_are_those_of_one_process(client, by_value):
     class Program:
         pass
@@ -207,6 +223,7 @@ def test_shared_arguments_are_sent_once_and_errors_are_those_of_one_process(clie
         list(map_on(client, fail, [0, 1]))
 
 
+@pytest.mark.slow
 def test_other_versions_and_settings_are_refused(monkeypatch, client, by_value):
     versions = client.get_versions(check=False, packages=["jax"])
     versions["client"]["packages"] |= {"numpy": "1.0", "jax": "0.1"}
@@ -220,9 +237,9 @@ def test_other_versions_and_settings_are_refused(monkeypatch, client, by_value):
         list(map_on(client, power, [1], 2))
 
 
-def test_waiting_for_workers_is_said(monkeypatch, cluster, by_value):
+def test_waiting_for_workers_is_said(monkeypatch, threads, by_value):
     monkeypatch.setattr(_cluster, "_PATIENCE", 0.1)
-    with distributed.Client(cluster) as client:
+    with distributed.Client(threads) as client:
         nobody = iter([{}])
         there = client.nthreads
         monkeypatch.setattr(client, "nthreads", lambda: next(nobody, there()))
@@ -234,14 +251,14 @@ def test_waiting_for_workers_is_said(monkeypatch, cluster, by_value):
             wait(n)
 
         monkeypatch.setattr(client, "wait_for_workers", late)
-        with pytest.warns(PlausiblyWarning, match=rf"no worker .* dask worker {cluster.scheduler_address}"):
+        with pytest.warns(PlausiblyWarning, match=rf"no worker .* dask worker {threads.scheduler_address}"):
             assert list(map_on(client, power, [3], 2)) == [(0, 9)]
 
 
-def test_what_cannot_be_sent_and_closed_clients_are_refused(client, cluster):
+def test_what_cannot_be_sent_and_closed_clients_are_refused(near, threads):
     with pytest.raises(ArgumentError, match="cannot be sent to other processes"):
-        list(map_on(client, len, [threading.Lock()]))
-    client = distributed.Client(cluster)
+        list(map_on(near, len, [threading.Lock()]))
+    client = distributed.Client(threads)
     client.close()
     with pytest.raises(ClusterError, match=r"the Dask client is closed: connect a new one"):
         list(map_on(client, len, [""]))
