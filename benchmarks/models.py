@@ -25,8 +25,8 @@ def variants() -> dict[str, dict]:
     found = {f"plackett-luce@{r}": {"model": "plackett-luce", "reliability": r} for r in (1, 3, 10)}
     found |= {f"prirn@{r}": {"model": "prirn", "reliability": r} for r in (10, 30, 100)}
     for model, reliability in (("plackett-luce", 1), ("plackett-luce", 3), ("prirn", 10), ("prirn", 30)):
-        options = {"model": model, "reliability": reliability, "class_prior": "population"}
-        found[f"{model}@{reliability}:population"] = options
+        options = {"model": model, "reliability": reliability, "class_prior": "learned"}
+        found[f"{model}@{reliability}:learned"] = options
     return found
 
 

@@ -2,10 +2,9 @@
 
 Replays hide annotations and reveal them as a strategy asks for them. A row is the share of the labels of random choice
 with which a strategy reaches the width that random choice reaches in the end; standard errors are over repetitions. The
-prior is that of the population of cases, estimated from the labels that are visible at the beginning: under one that
-takes all classes for equally common, two labels seem to settle more than they do, and no strategy narrows what was
-narrow by mistake. ActiveLab (Goh & Mueller 2023) takes part where cleanlab is installed, which needs an environment of
-its own.
+prior is learned from the labels that are visible at the beginning: under one that takes all classes for equally common,
+two labels seem to settle more than they do, and no strategy narrows what was narrow by mistake. ActiveLab (Goh &
+Mueller 2023) takes part where cleanlab is installed, which needs an environment of its own.
 """
 
 from collections.abc import Callable
@@ -123,6 +122,7 @@ def replayed(
 
     import plausibly as pb
     from benchmarks._replay import Hidden, replay
+    from plausibly.families.priors import Evidence, PredictionsPrior
 
     n = annotations.n_cases
     parts, ratios, every = [], [], np.arange(n)
@@ -130,7 +130,8 @@ def replayed(
         hidden = Hidden.of(annotations, START, seed)
         visible = hidden.first()
         begun = hidden.visible(every, visible)
-        given = {"class_prior": pb.priors.population.estimate(begun, seed=seed), "draws": 150}
+        learned = PredictionsPrior.learn(begun, Evidence.of(None, begun), draws=600, seed=seed)
+        given = {"class_prior": learned, "draws": 150}
         posterior = pb.aggregate(begun, "dirichlet-categorical", seed=seed, progress=False, **given)
         known = truth if sees_truth else np.maximum(pb.dense(posterior)[0], 1e-4)
         predictions = pb.datasets.simulate_classifiers(known, QUALITIES, seed=seed)

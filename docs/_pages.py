@@ -20,7 +20,6 @@ MODULES = (
         "metrics",
         "model_comparison",
         "priors",
-        "priors.population",
         "conformal",
         "planning",
         "sweeps",

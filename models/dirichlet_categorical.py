@@ -8,7 +8,7 @@ from jaxtyping import ArrayLike, Float
 from numpyro.handlers import scale
 
 from plausibly.data.case import Case, Entries
-from plausibly.families.model import BORROWING, STUTZ, Model
+from plausibly.families.model import STUTZ, Model
 from plausibly.models.majority_vote import vote
 
 
@@ -55,7 +55,6 @@ model = Model(
     takes="labels",
     reliability=1.0,
     concentration=1.0,
-    options=BORROWING,
     reliabilities=(1, 2, 3, 5, 10),
     exact=posterior_concentration,
     point_estimate=label_shares,

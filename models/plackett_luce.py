@@ -8,7 +8,7 @@ from numpyro.handlers import scale
 
 from plausibly.data.case import Case, Entries
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce, StretchedGaps, log_simplex
-from plausibly.families.model import BORROWING, CARON, STUTZ, Model
+from plausibly.families.model import CARON, STUTZ, Model
 from plausibly.models.plackett_luce_ml import RANKING, update
 from plausibly.models.tempered_plackett_luce import tempered_plackett_luce
 
@@ -72,7 +72,7 @@ model = Model(
     program=plackett_luce,
     reliability=3.0,
     concentration=1.0,
-    options={"mode": ("power", "temper"), "unranked": ("lumped", "exact", "ignore"), **BORROWING},
+    options={"mode": ("power", "temper"), "unranked": ("lumped", "exact", "ignore")},
     reliabilities=(1, 2, 3, 5, 10),
     gibbs=True,
     repeats=repeats,

@@ -8,7 +8,7 @@ from jaxtyping import ArrayLike, Float
 from numpyro.handlers import scale
 
 from plausibly.data.case import Case, Entries
-from plausibly.families.model import BORROWING, STUTZ, Model
+from plausibly.families.model import STUTZ, Model
 from plausibly.models.irn import inverse_rank, inverse_ranks
 
 
@@ -55,7 +55,7 @@ model = Model(
     program=prirn,
     reliability=30.0,
     concentration=0.01,
-    options={"ties": ("split", "full"), **BORROWING},
+    options={"ties": ("split", "full")},
     reliabilities=(10, 20, 30, 50, 100),
     exact=posterior_concentration,
     zero_concentration=True,

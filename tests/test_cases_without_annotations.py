@@ -70,7 +70,7 @@ ACCEPT |= {"plausibilities", "rank", "read_predictions"}
 ACCEPT |= {"save", "selected", "simplex", "sweep", "top_classes", "trace", "truth_of_labels", "worst_chains"}
 #: Functions of something else by the same name, or that need results or a posterior of another kind.
 OTHERS = {"alpha", "annotator_accuracies", "annotator_confusions", "annotator_reliabilities", "case_prior"}
-OTHERS |= {"corrupt_labels", "judgement", "ks", "largest_shifts", "measures_of_distances"}
+OTHERS |= {"corrupt_labels", "judgement", "ks", "measures_of_distances"}
 OTHERS |= {
     "mean_ratings",
     "severities",
@@ -111,9 +111,8 @@ def test_every_function_is_right_for_them_or_refuses():
     _, annotations, scores = world()
     every = annotations.with_cases(scores["A"].index)
     posterior = pb.aggregate(every, predictions=rows(scores, every), **FEW)
-    population = pb.priors.population.Population(every.classes, np.ones(3) / 3, np.ones((3, 3)) / 3, 2.0, spread=0.5)
     labels = {"A": {case: "class0" for case in every.cases}}
-    given = {"predictions": rows(scores, every), "population": population, "progress": False, "seed": 0}
+    given = {"predictions": rows(scores, every), "progress": False, "seed": 0}
     given |= {"models": {"dirichlet-categorical": [1, 2]}, "path": "x.json", "candidates": "categories"}
     given |= {"scores": dict.fromkeys(every.cases.tolist(), 0.5), "case": "p0"}
     tested, wrong = set(ACCEPT), {}
@@ -140,7 +139,7 @@ def test_every_function_is_right_for_them_or_refuses():
             getattr(every, method)()
 
 
-@pytest.mark.parametrize("class_prior", [None, "learned", "population"])
+@pytest.mark.parametrize("class_prior", [None, "learned"])
 def test_posteriors_without_evidence_refuse_them(class_prior):
     _, annotations, scores = world()
     every = annotations.with_cases(scores["A"].index)

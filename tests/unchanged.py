@@ -91,9 +91,7 @@ def runs() -> Iterator[tuple[str, Model, dict[str, Any]]]:
             yield f"{name}, {engine}", model, {"engine": engine} | ({"draws": 4, "warmup": 4} if slow else {})
         for option, values in model.options.items():
             for value in values[1:]:
-                of_population = option in ("shared", "difficulty") and "population" in model.options["class_prior"]
-                given = {option: value} | ({"class_prior": "population"} if of_population else {})
-                yield f"{name}, {option}={value}", model, given
+                yield f"{name}, {option}={value}", model, {option: value}
         if model.gibbs:
             yield f"{name}, exact where possible", model, {"reliability": 2}
             yield f"{name}, nuts, learned", model, {"engine": "nuts", "class_prior": "learned"}

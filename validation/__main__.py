@@ -33,7 +33,6 @@ from validation import (
     own_programs,
     panels,
     planning,
-    population,
     rasch,
     ratings,
     readers,
@@ -63,7 +62,6 @@ CHECKS: dict[str, Callable[[Settings], Iterator[Result]]] = {
     "panels": panels.check,
     "true-class": true_class.check,
     "crowds": crowds.check,
-    "population": population.check,
     "ordinal": ordinal.check,
     "ratings": ratings.check,
     "annotators": annotators.check,
@@ -120,7 +118,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for condition in (
             *calibration.CONDITIONS,
             *true_class.CHECKED,
-            *population.SAMPLERS,
             *ratings.CONDITIONS,
             *crowds.KINDS,
             *engines.POSTERIORS,

@@ -201,38 +201,6 @@ def _alike(difficulty):
     return lambda settled: None
 
 
-def _anywhere(slice_move):
-    return lambda random, what, x, width, log_density, to=None: x + random.random() - 0.5
-
-
-def _always(exchanges):
-    return lambda self, what, log_ratio, to: np.ones(len(log_ratio), bool)
-
-
-def _larger_shapes(dirichlet):
-    return lambda random, shape: dirichlet(random, 3 * shape)
-
-
-def _first_head(choose_head):
-    def wrong(state, *, arguments, **more):
-        constant = arguments["head_constant"]
-        only = jnp.where(jnp.arange(len(constant))[:, None] == 0, constant, -jnp.inf)
-        return choose_head(state, arguments={**arguments, "head_constant": only}, **more)
-
-    return wrong
-
-
-def _larger_heads(choose_head):
-    def wrong(state, *, arguments, **more):
-        return choose_head(state, arguments={**arguments, "head_shape": 1.5 * arguments["head_shape"]}, **more)
-
-    return wrong
-
-
-def _prior_heads(weights):
-    return lambda priors, counts: np.exp(priors.log_weight)
-
-
 def _of_these_cases(row):
     return lambda variables, metric, *others: row({**variables, f"{metric}_total": variables[metric]}, metric, *others)
 
@@ -326,20 +294,6 @@ BREAKS = {
         "true-class", "plausibly.inference.moves", "categorical", _likeliest),
     "groups-weights": Break("how common looks are to a group is four times as well known", "two groups", "true-class",
         "plausibly.inference.moves", "dirichlet", _narrow),
-    "population-tables": Break("every label has a table of its own", "what cases share", "population",
-        "plausibly.inference.moves", "Moves.tables", _no_table_is_shared),
-    "population-slice": Break("any point near the last is taken", "what cases share", "population",
-        "plausibly.inference.moves", "Moves.slice", _anywhere),
-    "population-exchange": Break("heads are exchanged whatever their cases", "what cases share", "population",
-        "plausibly.inference.moves", "Moves.exchanges", _always),
-    "mixture-shapes": Break("every shape is three times too large", "mixture, exact", "population",
-        "plausibly.aggregation._with_population", "dirichlet_rows", _larger_shapes),
-    "gibbs-head": Break("the first head is always taken", "mixture, Gibbs", "population",
-        "plausibly.inference.gibbs._engine", "choose_head", _first_head),
-    "gibbs-head-shape": Break("shapes of heads are 50 % too large", "mixture, Gibbs", "population",
-        "plausibly.inference.gibbs._engine", "choose_head", _larger_heads),
-    "mixture-heads": Break("heads ignore the labels", "mixture, exact", "population",
-        "plausibly.priors", "CasePriors.weights", _prior_heads),
     "ordinal-narrow": Break("latent numbers vary too little", "ordinal-scores", "ordinal",
         "plausibly.inference.moves", "Moves.between", _narrowly),
     "ratings-prior": Break("priors of standard deviations are three times too wide", "raters", "ratings",

@@ -37,7 +37,6 @@ def sources(counts: np.ndarray, n: int, scores: dict[str, np.ndarray], seed: int
     for name, given in {
         "uniform prior": {},
         "learned prior": {"class_prior": "learned"},
-        "population prior": {"class_prior": "population"},
         "predictions as evidence": {"predictions": own},
         "predictions as evidence, learned from others": {"class_prior": prior},
     }.items():

@@ -24,9 +24,7 @@ import plausibly as pb
 from plausibly.aggregation import unjudged
 from plausibly.base.progress import Progress
 from plausibly.data.annotations import Slots
-from plausibly.families.model import BORROWING
 from plausibly.families.priors import Evidence, PredictionsPrior
-from plausibly.families.priors.population import Population
 from plausibly.inference._batching import bucket_cases
 from validation import crowds
 from validation._result import Result, Settings
@@ -123,7 +121,7 @@ def of_own_program(**options: Any):
     own: Any = first_choice
     if not options:
         options = {"predictions": scores}
-        own = pb.Model(name="first-choice", program=first_choice, concentration=1.0, options=BORROWING)
+        own = pb.Model(name="first-choice", program=first_choice, concentration=1.0)
     exact, own = (
         unjudged(pb.aggregate)(annotations, model, seed=0, progress=False, **options)
         for model in ("dirichlet-categorical", own)
@@ -201,22 +199,10 @@ def of_predictions():
     return sampled(annotations, "dirichlet-categorical", **given), sampled(annotations, "plackett-luce", **given)
 
 
-def of_uniform_population():
-    """Gibbs under a population that is uniform, and under the uniform prior, of all classes that are not lumped."""
-    ranked = pb.datasets.simulate_differentials(6, n_classes=8, seed=0).annotations
-    uniform = Population.of(ranked.classes, np.full(8, 1 / 8), concentration=8.0)
-    found = (
-        unjudged(pb.aggregate)(ranked, "plackett-luce", reliability=2, draws=500, seed=1, progress=False, **given)
-        for given in ({"unranked": "exact"}, {"class_prior": uniform})
-    )
-    return tuple({"plausibility": pb.dense(one).reshape(4, 500, -1).astype(float)} for one in found)
-
-
 SPREAD = ("coefficients", "prevalence")
 BY_CASE = ("accuracy", "prevalence", "attention")
 QUICK: dict[str, Callable[[], tuple[Draws, Draws]]] = {
     "labels under predictions, exact and Gibbs": of_predictions,
-    "uniform population and prior, Gibbs": of_uniform_population,
     "dirichlet-categorical, exact and NUTS": lambda: of_exact(labelled(3)[0], "dirichlet-categorical"),
 }
 POSTERIORS = QUICK | {

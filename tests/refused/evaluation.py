@@ -333,7 +333,6 @@ REFUSED += each(
     {
         "prior_kappa must be positive": {"prior_kappa": 0},
         r"prior_kappa=3 is for a prior of plausibilities.*'uniform'": {"prior_kappa": 3, "class_prior": "uniform"},
-        r"prior_kappa=3 is for a prior of": {"prior_kappa": 3, "class_prior": "population"},
     },
     ArgumentError,
     "a prior's kappa",

@@ -1,15 +1,13 @@
-"""What priors learned from labels or predictions, and populations, refuse."""
+"""What priors learned from labels or predictions refuse."""
 
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
 import plausibly as pb
-from plausibly.aggregation import settle
 from plausibly.base.errors import AnnotationError, ArgumentError, PredictionError
-from plausibly.families.priors.population import Population, estimate
 from tests.refused import refused
 from tests.refused.models import aggregated, prior_of_predictions
 
@@ -23,20 +21,9 @@ def counted() -> pb.Annotations:
 
 
 @cache
-def alone() -> pb.Annotations:
-    """Labels of a single case."""
-    return pb.Annotations.from_labels([["a", "b"]], classes=["a", "b"])
-
-
-@cache
 def ranked() -> pb.Annotations:
     """Rankings."""
     return pb.datasets.simulate_differentials(12, n_classes=6, seed=1).annotations
-
-
-def uniform(classes, concentration: float = 4.0) -> Population:
-    """A population in which all classes are as common."""
-    return Population.of(list(classes), np.full(len(classes), 1 / len(classes)), concentration=concentration)
 
 
 def first_choice(case):
@@ -55,7 +42,7 @@ def declared(program=first_choice, concentration=1.0) -> pb.Model:
 
 SCORES = {"A": np.full((12, 4), 0.25)}
 PREDICTED = {"predictions": SCORES}
-POPULATION = {"class_prior": "population"}
+LEARNED = {"class_prior": "learned"}
 
 
 def of_prior(
@@ -68,16 +55,10 @@ def of_program(model, words: str, **options):
     return aggregated(f"a user's: {words}", counted, model, words, **options)
 
 
-def of_other_rankings(words: str, **given):
-    settled = partial(settle, model="plackett-luce", **POPULATION, **given)
-    return refused(f"population of rankings, {given}", lambda: settled(ranked()), words)
-
-
 PREDICTIONS = [
     of_prior("there are no predictions", class_prior="predictions"),
-    of_prior("predictions are for class_prior", **POPULATION, **PREDICTED),
+    of_prior("predictions are for class_prior", **LEARNED, **PREDICTED),
     of_prior("class_prior='predictions' infers", **PREDICTED, concentration=2.0),
-    of_prior("shared='estimated' is for", **PREDICTED, shared="estimated"),
     of_prior("1 rows for 12 cases", PredictionError, predictions={"A": [[0.5, 0.5, 0, 0]]}),
     of_prior("must be a mapping .* of type ndarray was given", predictions=SCORES["A"]),
     of_prior("must be a mapping .* of type ndarray", predictions=SCORES["A"], extra="ignore"),
@@ -107,7 +88,7 @@ PREDICTIONS = [
         "none for 'new'",
         error=PredictionError,
     ),
-    of_program(first_choice, "one of uniform, learned, predictions, but 'population'", **POPULATION),
+    of_program(first_choice, "one of uniform, learned, predictions, but 'popular'", class_prior="popular"),
     of_program(declared(), "does not accept shared='sampled'", shared="sampled"),
     of_program(first_choice, "infers the concentration from all cases", class_prior="learned", concentration=2.0),
     of_program(flat, "class_prior='predictions' gives .* but flat does not use it", **PREDICTED),
@@ -117,25 +98,11 @@ PREDICTIONS = [
     of_program(declared(concentration=None), "does not accept class_prior='predictions'", **PREDICTED),
 ]
 
-POPULATIONS = [
-    of_prior("only one case", AnnotationError, alone, **POPULATION),
-    of_prior("infers the concentration", **POPULATION, concentration=1.0),
-    of_prior("has none: add class_prior", shared="sampled"),
-    of_prior("estimate it with samples=True", shared="sampled", class_prior=uniform("0123")),
-    of_prior("needs an exact posterior or the Gibbs sampler", **POPULATION, engine="nuts"),
-    of_prior("class_prior must be one of uniform, learned, population", class_prior="popular"),
-    of_prior("classes, which are not", AnnotationError, class_prior=uniform("xy")),
-    *(
-        of_other_rankings("class_prior='population'", **given)
-        for given in ({"unranked": "lumped"}, {"mode": "temper"}, {"reliability": 2.5})
-    ),
-    of_prior("one label per annotation", AnnotationError, ranked, **POPULATION),
-    refused("a population of one case", lambda: estimate(alone()), "at least 2 cases", error=AnnotationError),
-    refused(
-        "prevalences that are too large",
-        lambda: Population.of(["a", "b"], [0.8, 0.8], concentration=1.0),
-        "shares that sum to 1",
-    ),
+LEARNT = [
+    of_prior("infers the concentration", **LEARNED, concentration=1.0),
+    of_prior("class_prior must be one of uniform, learned, predictions", class_prior="popular"),
+    of_prior("one label per annotation", AnnotationError, ranked, **LEARNED),
+    of_prior("has a share for every unnamed class", model="plackett-luce", data=ranked, **LEARNED, unranked="lumped"),
 ]
 
-REFUSED = [*PREDICTIONS, *POPULATIONS]
+REFUSED = [*PREDICTIONS, *LEARNT]

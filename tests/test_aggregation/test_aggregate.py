@@ -118,7 +118,7 @@ def test_the_posterior_says_how_it_came_about_and_zero_concentration_leaves_the_
     attrs = posterior.attrs
     assert (attrs["model"], attrs["engine"], attrs["seed"], attrs["reliability"]) == ("prirn", "exact", 9, 12.0)
     given = {"reliability": 12.0, "ties": "full", "concentration": 0.5, "draws": 4, "chains": 2}
-    given |= {"class_prior": "uniform", "difficulty": "same", "shared": "estimated"}
+    given |= {"class_prior": "uniform"}
     assert json.loads(attrs["arguments"]) == given
     versions = json.loads(attrs["versions"])
     assert versions["plausibly"] == pb.__version__
@@ -149,7 +149,6 @@ def test_defaults_and_the_table_of_models():
         names |= {
             "class_prior",
             "difficulty",
-            "shared",
             "cutpoints",
             "raters",
         }

@@ -15,7 +15,7 @@ from plausibly.data.annotations import Slots
 from plausibly.data.case import Entries
 from plausibly.evaluation.truth import truths_in_words
 from plausibly.families import Facts, SharedDraws
-from plausibly.families.priors.population import Population
+from plausibly.families.priors import Evidence, PredictionsPrior
 from plausibly.posterior import build_posterior, case_names
 from plausibly.posterior.diagnostics import convergence
 
@@ -55,7 +55,7 @@ class SharedShares:
     def draw(self, observed, settled, *, progress, point="now"):
         slots, share = self.layout(observed, settled), settled.shared.values["share"]
         shape = self.strength * share[:, :, None] + self._counts(observed)
-        words = stream_words(case_keys(settled.seed, observed.cases))[Stream.POPULATION]
+        words = stream_words(case_keys(settled.seed, observed.cases))[Stream.PRIOR]
         gammas = [generator(word).standard_gamma(shape[:, :, case]) for case, word in enumerate(words)]
         values = np.stack([gamma / gamma.sum(-1, keepdims=True) for gamma in gammas], axis=2)
         values = values.reshape(*share.shape[:2], -1).astype(np.float32)
@@ -161,6 +161,6 @@ def test_what_it_does_not_accept_is_refused():
         pb.aggregate(LABELS.select([0]), MODEL, **SETTINGS)
     with pytest.raises(ArgumentError, match="has the engines auto, exact"):
         pb.aggregate(LABELS, MODEL, engine="nuts", **SETTINGS)
-    prior = Population.of(["0", "1", "2"], [0.4, 0.3, 0.3], concentration=1)
+    prior = PredictionsPrior.learn(LABELS, Evidence.of(None, LABELS), draws=10, seed=0)
     with pytest.raises(ArgumentError, match="no prior of plausibilities"):
         pb.aggregate(LABELS, MODEL, class_prior=prior, **SETTINGS)

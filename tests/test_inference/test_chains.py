@@ -3,7 +3,6 @@
 from itertools import count
 
 import numpy as np
-import pytest
 from scipy.stats import kstest
 
 from plausibly.inference.chains import Sampler
@@ -12,8 +11,7 @@ from plausibly.inference.moves import BROAD, Moves
 SD, MOVES = 0.01, 4_000
 
 
-@pytest.mark.parametrize("lanes", [0, 3])
-def test_slices_learn_their_width_in_the_warm_up(lanes):
+def test_slices_learn_their_width_in_the_warm_up():
     random, calls = Moves.of(1), []
 
     def log_density(x):
@@ -23,11 +21,10 @@ def test_slices_learn_their_width_in_the_warm_up(lanes):
     def run(moves, x):
         calls.clear()
         for _ in range(moves):
-            given = "x", x, BROAD, log_density
-            x = random.slices(*given, ahead=1) if lanes else random.slice(*given)
+            x = random.slices("x", x, BROAD, log_density, ahead=1)
             yield x
 
-    *_, x = run(MOVES, np.zeros(lanes) if lanes else 0.0)
+    *_, x = run(MOVES, np.zeros(3))
     before = len(calls)
     random.learning = True
     *_, x = run(200, x)

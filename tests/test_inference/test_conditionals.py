@@ -29,8 +29,6 @@ import plausibly as pb
 from plausibly.data.case import LabelledCases, Looks, NormalInverseGamma, ScoredCase
 from plausibly.data.regression import expected_shares, split
 from plausibly.families.priors.evidence import log_scores
-from plausibly.families.priors.population._estimate import _labels
-from plausibly.families.priors.population._sampler import NODE_WEIGHTS, NODES, sweeps
 from plausibly.families.ratings import RatedCases, means_and_spreads
 from plausibly.families.ratings._sampler import sweeps_of_ratings
 from plausibly.families.true_class._sampler import _sweeps
@@ -512,92 +510,6 @@ def test_effects_of_many_raters_are_told_by_sparse_matrices():
     assert np.isfinite(state.mean).all()
 
 
-# What cases of a population share
-
-SEATED = "program", "tables", "profiles"
-ABOVE = *SEATED, "above", "own"
-MOVES_OF_POPULATION = {
-    "head": ("program",),
-    "log concentration": ("program",),
-    "tables": ("program", "tables"),
-    "exchange": SEATED,
-    "log strength": SEATED,
-    "logit self_share": SEATED,
-    "tables of tables": (*SEATED, "above"),
-    "own": ABOVE,
-    "exchange of free heads": (*ABOVE, "prevalence"),
-    "prevalence": ABOVE,
-    "profiles": ("program", "tables"),
-}
-
-
-def population(labels: np.ndarray, by_case: bool) -> None:
-    """The model of :mod:`plausibly.priors.population`, for counts of labels (case, class)."""
-    n, k = labels.shape
-    prevalence = numpyro.sample("prevalence", dist.Dirichlet(jnp.full(k, 1 / k)))
-    concentration = numpyro.sample("concentration", dist.Exponential(0.1))
-    strength = numpyro.sample("strength", dist.Exponential(0.01))
-    own = numpyro.sample("self_share", dist.Uniform())
-    shape = strength * (own * jnp.eye(k) + (1 - own) * prevalence)
-    with numpyro.plate("heads", k):
-        profiles = numpyro.sample("profiles", dist.Dirichlet(shape))
-    with numpyro.plate("cases", n):
-        head, factor = numpyro.sample("head", dist.Categorical(prevalence)), jnp.ones(n)
-        if by_case:
-            spread = numpyro.sample("spread", dist.HalfNormal(1.0))
-            node = numpyro.sample("node", dist.Categorical(jnp.asarray(NODE_WEIGHTS)))
-            factor = jnp.exp(spread * jnp.asarray(NODES)[node])
-        shape = (concentration * factor)[:, None] * profiles[head]
-        numpyro.sample("labels", dist.DirichletMultinomial(shape, labels.sum(1)), obs=labels)
-
-
-def of_population(labels: np.ndarray, by_case: bool) -> Callable:
-    """Terms with tables added, and profiles and prevalence integrated out."""
-    (n, k), (case, label) = labels.shape, labels.nonzero()
-    count = labels[case, label]
-
-    def terms(v: Values) -> dict[str, Any]:
-        sites = {
-            name: v[name] for name in ("prevalence", "concentration", "strength", "self_share", "profiles", "head")
-        }
-        factor = jnp.ones(n)
-        if by_case:
-            sites |= {"spread": v["spread"], "node": v["node"]}
-            factor = jnp.exp(v["spread"] * jnp.asarray(NODES)[v["node"]])
-        found = {"program": log_density(population, (labels, by_case), {}, sites)[0]}
-        head, shape = v["head"], (v["concentration"] * factor)[case] * v["profiles"][v["head"][case], label]
-        found["tables"] = (xlogy(v["tables"], shape) + gammaln(shape) - gammaln(shape + count)).sum()
-        seated = jnp.zeros((k, k)).at[head[case], label].add(v["tables"])
-        of_self = v["strength"] * v["self_share"] * jnp.eye(k)
-        base = of_self + v["strength"] * (1 - v["self_share"]) * v["prevalence"]
-        found["profiles"] = -dist.Dirichlet(base + seated).log_prob(v["profiles"]).sum()
-        above, own = v["above"], v["own"]
-        found["above"] = (xlogy(above, base) + gammaln(base) - gammaln(base + seated)).sum()
-        found["own"] = (xlogy(own, of_self / base) + xlogy(above - own, 1 - of_self / base)).sum()
-        shape = 1 / k + (above - own).sum(0) + jnp.bincount(head, length=k)
-        found["prevalence"] = -dist.Dirichlet(shape).log_prob(v["prevalence"])
-        if by_case:
-            a, total = v["concentration"] * jnp.exp(v["spread"] * jnp.asarray(NODES)), labels.sum(1)[:, None]
-            tables = jnp.zeros(n).at[case].add(v["tables"])[:, None]
-            logs = jnp.log(jnp.asarray(NODE_WEIGHTS)) + gammaln(a) - gammaln(a + total) + tables * jnp.log(a)
-            found["spread"] = jax.nn.logsumexp(logs, axis=1).sum() - v["spread"] ** 2 / 2
-        return found
-
-    return terms
-
-
-@pytest.mark.parametrize("by_case", [False, True])
-def test_moves_of_a_population(by_case):
-    random = np.random.default_rng(4)
-    counts = np.array([random.multinomial(5, random.dirichlet(np.roll([2.0, 1.0, 0.1, 0.1], i % 3))) for i in range(8)])
-    annotations = pb.Annotations.from_counts(counts)
-    labels, moves = _labels(annotations, np.arange(4)), MOVES_OF_POPULATION
-    if by_case:
-        moves = moves | {"spread": ("spread",), "node": ("program", "tables")}
-    random = Checked.of(5).begin(joint_of(of_population(counts, by_case), moves), error=1e-3)
-    compare(random, sweeps(labels, random, by_case=by_case, exchange=True), list(moves), 8)
-
-
 # Scores as intervals of a latent scale
 
 
@@ -643,7 +555,6 @@ DRAWN = {
     "normals": (lambda random, _: random.normals("x", 0.5, 2.0), (-12, 12)),
     "between": (lambda random, _: float(random.between("x", 1.5, np.inf, 0.5, 0.7)), (1.5, 6)),
     "far": (lambda random, _: float(random.between("x", 50.0, np.inf, 0.0, 1.0)), (50, 51)),
-    "slice": (lambda random, x: random.slice("x", x, 3.0, lambda x: -abs(x) if x < 2 else -np.inf), (-12, 2)),
     "scale": (
         lambda random, x: random.scale(
             ("s", "e"), np.ones((1, 2)), np.full(1, x), lambda at: -(at**2) / 2, np.zeros(1), np.zeros(1)
@@ -686,8 +597,6 @@ def test_rows_lanes_and_tables_are_drawn_from_what_they_declare():
     np.testing.assert_allclose(np.bincount(classes) / n, [0.25, 0.5, 0.25], atol=0.03)
     assert random.whether("x", np.full(n, 0.3)).mean() == pytest.approx(0.3, abs=0.03)
     assert random.among("x", np.full(n, 5), np.full(n, 0.3)).mean() == pytest.approx(1.5, abs=0.1)
-    taken = random.exchanges("x", np.full(n, np.log(0.4)), lambda taken: {})
-    assert taken.mean() == pytest.approx(0.4, abs=0.03)
 
 
 @pytest.mark.parametrize("ahead", [1, 4])

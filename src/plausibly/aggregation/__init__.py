@@ -20,7 +20,7 @@ from plausibly.aggregation._variants import parse_variants as parse_variants
 from plausibly.aggregation._variants import plan_runs as plan_runs
 from plausibly.aggregation._variants import read_variants as read_variants
 from plausibly.aggregation._variants import run_label as run_label
-from plausibly.aggregation._with_population import learn_prior as learn_prior
+from plausibly.aggregation._with_prior import learn_prior as learn_prior
 from plausibly.aggregation.layout import expected_plausibility as expected_plausibility
 from plausibly.aggregation.registry import SETTINGS as SETTINGS
 from plausibly.aggregation.registry import AnyModel as AnyModel

@@ -160,14 +160,11 @@ def aggregate(
     class_prior
         Prior of the plausibilities over classes: equal for all classes (``"uniform"``, the default of a model that is
         named without predictions); learned from all cases, either one Dirichlet distribution for all of them
-        (``"learned"``), one for each case from what classifiers say of it (``"predictions"``, the default with
-        ``predictions``; see :mod:`plausibly.priors`), or from how common classes are and which are named together
-        (``"population"``); or learned from other cases (a :class:`plausibly.priors.population.Population` or a
+        (``"learned"``), or one for each case from what classifiers say of it (``"predictions"``, the default with
+        ``predictions``; see :mod:`plausibly.priors`); or learned from other cases (a
         :class:`plausibly.priors.PredictionsPrior`). With a learned
-        prior, the concentration is inferred as well, and unnamed classes that are likely are modelled one by one. A
-        population prior pulls rare classes towards common ones: if rare classes matter, check
-        :func:`plausibly.priors.population.shifts`. NUTS accepts each of them but ``"population"``, and so do your own
-        programs and models with a concentration, if they use it.
+        prior, the concentration is inferred as well, and unnamed classes that are likely are modelled one by one. NUTS
+        accepts each of them, and so do your own programs and models with a concentration, if they use it.
         Models of one true class accept ``"uniform"`` and ``"predictions"``, under which each class has its own
         probability of being true in each case, before its labels are known.
     logits
@@ -183,16 +180,8 @@ def aggregate(
         standard deviation of its logarithm is 1.5. By default e, about 2.7. The smaller, the more experts agree in a
         case. Where most cases have one label, these say nothing of it, and :func:`plausibly.evaluate` states accuracies
         only if it is given: their spread is then this prior's, not the data's.
-    shared
-        Treatment of the parameters of a population prior: estimated once (``"estimated"``, the default), or drawn from
-        their posterior (``"sampled"``), so that the uncertainty of these parameters carries over to the plausibilities.
-        Sampling runs two chains of 1,500 sweeps, which takes minutes for thousands of cases. If
-        :func:`plausibly.diagnose` finds that they did not converge, run longer chains: pass the result of
-        :func:`plausibly.priors.population.estimate` with ``draws=2000``, ``warmup=1000`` and ``samples=True`` as
-        ``class_prior``.
     difficulty
-        Concentration of a population prior: the same in all cases (``"same"``, the default), or one per case around a
-        common mean (``"by-case"``), see :func:`plausibly.priors.population.difficulties`. Under models of one true
+        Under models of one true
         class, whether some cases are unclear (``"by-case"``, the default), so that they look like two classes in some
         proportion, or like one and any, to annotators and in truth; or all are equally hard (``"same"``).
     annotator_groups

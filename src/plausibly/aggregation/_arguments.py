@@ -72,7 +72,7 @@ def settle(
         arguments |= prior.arguments()
         evidence = prior.evidence
     elif arguments.get("class_prior") in LEARNED or predictions is not None:
-        evidence = _evidence(arguments, given, predictions, annotations)
+        evidence = _evidence(arguments, predictions, annotations)
     if evidence is None or not evidence.classifiers:
         check_annotated(annotations)
     if prior_kappa is not None:
@@ -120,14 +120,7 @@ def settle(
             )
     check_seed(seed)
     if says.takes_prior and arguments.get("class_prior", "uniform") != "uniform":
-        _check_borrowing(known, used, arguments, given, prior, power, annotations)
-    elif says.takes_prior:
-        for name, value in (("shared", "sampled"), ("difficulty", "by-case")):
-            if arguments.get(name) == value:
-                raise ArgumentError(
-                    f"{name}={value!r} is for parameters that cases share, but class_prior='uniform' has none: add "
-                    "class_prior='population', or leave it out."
-                )
+        _check_borrowing(arguments, given)
     if isinstance(annotations, Annotations):
         _check_annotations(known, says, annotations)
     found = {"evidence": evidence, "case_groups": case_groups}
@@ -162,9 +155,7 @@ def _case_groups(model: Model, given: Any, observed: Annotations | Scores) -> di
     return found
 
 
-def _evidence(
-    arguments: dict[str, Any], given: Mapping[str, Any], predictions: Any, annotations: Annotations | Scores
-) -> Evidence:
+def _evidence(arguments: dict[str, Any], predictions: Any, annotations: Annotations | Scores) -> Evidence:
     """Read the predictions that a prior is learned from; without any, the prior is that of the classes alone."""
     class_prior = arguments["class_prior"]
     if class_prior == "predictions" and not predictions:
@@ -182,36 +173,19 @@ def _evidence(
             f"{str(annotations.classes[0])!r}: leave predictions out, or read the annotations with all classes "
             "(classes=, --classes)."
         )
-    for name, only in (("shared", "sampled"), ("difficulty", "same")):
-        if "shared" in arguments and given.get(name) not in (None, only):
-            raise ArgumentError(
-                f"{name}={given[name]!r} is for class_prior='population', but class_prior={class_prior!r} was given: "
-                "leave it out."
-            )
     if isinstance(annotations, Scores):
         threshold = arguments["threshold"]
         evidence = Evidence.of(predictions, annotations.as_classes(threshold), ordered=threshold is None)
     else:
         evidence = Evidence.of(predictions, annotations)
-    if "shared" in arguments:
-        arguments["shared"] = "sampled"
     if predictions:
         arguments["class_prior"] = f"predictions {evidence.digest()}"
     return evidence
 
 
-def _check_borrowing(
-    model: Model,
-    engine: str,
-    arguments: dict[str, Any],
-    given: Mapping[str, Any],
-    prior: ClassPrior | None,
-    power: float | None,
-    annotations: Annotations | Scores,
-) -> None:
+def _check_borrowing(arguments: dict[str, Any], given: Mapping[str, Any]) -> None:
     """Refuse what does not go with a prior that is learned; take the concentration out, which it has of its own."""
     class_prior = arguments["class_prior"].partition(" ")[0]
-    arguments.setdefault("shared", "sampled" if class_prior in LEARNED else "estimated")
     if given.get("concentration") is not None:
         raise ArgumentError(
             f"class_prior={class_prior!r} infers the concentration from all cases, but "
@@ -221,24 +195,6 @@ def _check_borrowing(
         raise ArgumentError(
             f"class_prior={class_prior!r} has a share for every unnamed class, but "
             f"unranked={given['unranked']!r} was given: leave it out, or write 'exact'."
-        )
-    if engine == "nuts" and class_prior not in LEARNED:
-        why = "the reliability is not a whole number of at most 10, or NUTS was asked for"
-        if power is not None:
-            why = f"here annotators choose by the power {power:g} of the plausibilities"
-        raise ArgumentError(
-            f"class_prior={class_prior!r} of {model.name} needs an exact posterior or the Gibbs sampler, but {why}: "
-            "choose a whole reliability, and leave mode and engine out."
-        )
-    if annotations.n_cases < 2 and arguments["class_prior"] == "population":
-        raise AnnotationError(
-            "class_prior='population' learns from other cases, but there is only one case: leave it out, or give the "
-            "population of other cases, see plausibly.priors.population.estimate."
-        )
-    if arguments["shared"] == "sampled" and prior is not None and not prior.has_samples:
-        raise ArgumentError(
-            "shared='sampled' needs draws of the shared parameters, but the population that was given has none: "
-            "estimate it with samples=True, or leave shared out."
         )
     arguments.pop("concentration", None)
     if "unranked" in arguments:

@@ -68,7 +68,7 @@ def check_contract(observed: Annotations | Scores, settled: Settled) -> Settled:
                         f"{name}= of the model {model.name} must treat every case by itself, but what it returns for "
                         f"case {str(together.cases[at])!r} changes by up to {np.abs(alone - of_all[at]).max():.3g} "
                         "with the other cases: let it depend on the annotations of each case alone. A prior that is "
-                        "learned from all cases is class_prior='learned' or 'population'."
+                        "learned from all cases is class_prior='learned' or 'predictions'."
                     )
     if isinstance(together, Annotations):
         for at in which:

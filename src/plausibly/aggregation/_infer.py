@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from plausibly.aggregation._contract import check_shares, warn_of_ties
 from plausibly.aggregation._on_demand import with_log_likelihood, with_point_estimate
-from plausibly.aggregation._with_population import Mixture, draw_exactly, learn_prior, sample_by_head
+from plausibly.aggregation._with_prior import Learned, form_of, learn_prior, sample_by_prior
 from plausibly.aggregation.layout import (
     Shapes,
     check_sizes,
@@ -33,7 +33,6 @@ from plausibly.inference import (
     ORDINAL_THINNING,
     THINNING,
     Categories,
-    Heads,
     bucket_scores,
     check_likelihood,
     dirichlet_tree,
@@ -77,7 +76,7 @@ class Independent:
     def layout(self, observed: Annotations | Scores, settled: Settled) -> Slots:
         """Slots that the arguments give mass, or that the prior makes likely."""
         if settled.borrows:
-            return Mixture.of(settled, observed).priors.slots
+            return Learned.of(settled, observed).priors.slots
         return lay_out(observed, settled.arguments)[0]
 
     def draw(
@@ -108,24 +107,24 @@ class Independent:
             if model.log_likelihood and not model.built_in and scores is None and annotated.any():
                 own = observed.annotated, slots.select(annotated)
                 check_likelihood(*own, settled.program, model.numeric(arguments))
-            mixture = Mixture.of(settled, observed) if settled.borrows else None
+            learned = Learned.of(settled, observed) if settled.borrows else None
             exact = np.zeros(observed.n_cases, bool) if scores is not None else settled.known_cases(observed)
-            work = _Work(settled, observed, labels, slots, prior, exact, keys, bars, mixture, categories)
+            work = _Work(settled, observed, labels, slots, prior, exact, keys, bars, learned, categories)
             draw = {"exact": _exact, "gibbs": _gibbs, "nuts": _nuts}[engine]
-            if (form := closed_form(settled, observed, slots, prior, mixture)) is not None:
+            if (form := closed_form(settled, observed, slots, prior, learned)) is not None:
                 numbers = settled.numbers("chains", "draws")
                 drawn = _Drawn(form.draw(**numbers) if point == "mean" else Draws(form, **numbers))
             else:
                 drawn = draw(work) if annotated.all() else _partly(work, draw, annotated)
             release_memory()
             plausibility, statistics, diagnosed = drawn.plausibility, drawn.statistics, None
-            if mixture is not None:
-                slots, alpha = mixture.priors.slots, mixture.whole.mean_shape
-                described |= mixture.whole.attributes()
+            if learned is not None:
+                slots, alpha = learned.priors.slots, learned.whole.mean_shape
+                described |= learned.whole.attributes()
             described |= drawn.attrs
             sites = dataset_of(drawn.sites, slots, observed.cases)
             if statistics is not None:
-                judged = (lambda draws: draws) if mixture is None else mixture.judged
+                judged = (lambda draws: draws) if learned is None else learned.judged
                 of_sites, of_case = draws_of_sites(sites, slots, observed.cases)
                 diagnosed = convergence(
                     judged(plausibility),
@@ -138,7 +137,7 @@ class Independent:
                 )
                 described["converged"] = f"{int(diagnosed['converged'].sum())} of {observed.n_cases} cases"
             share = None
-            if scores is None and mixture is None:
+            if scores is None and learned is None:
                 share = prior_share(model, observed, slots, prior, arguments)
             if not model.built_in and form is None:
                 check_shares(model.name, observed, slots, plausibility)
@@ -194,7 +193,7 @@ class _Work:
     exact: Bool[np.ndarray, " case"]
     keys: Key[Array, " case"]
     bars: Progress
-    mixture: Mixture | None = None  # instead of the prior
+    learned: Learned | None = None  # instead of the prior
     categories: Categories | None = None  # of scores
 
     @property
@@ -239,18 +238,18 @@ def _prior_of_scores(scores: Scores, settled: Settled) -> tuple[NormalInverseGam
 
 def _partly(work: _Work, draw: Callable[[_Work], _Drawn], annotated: Bool[np.ndarray, " case"]) -> _Drawn:
     """Draw the cases with annotations by an engine, and the others from their prior, given the same shared draws."""
-    mixture, (chains, n_draws) = work.mixture, work.settled.numbers("chains", "draws").values()
-    assert mixture is not None
-    slots, core, sampled = mixture.priors.slots, annotated[work.slots.case], draw is not _exact
+    learned, (chains, n_draws) = work.learned, work.settled.numbers("chains", "draws").values()
+    assert learned is not None
+    slots, core, sampled = learned.priors.slots, annotated[work.slots.case], draw is not _exact
     plausibility = np.empty((chains, n_draws, len(slots)), np.float32)
     statistics: dict[str, np.ndarray] = {}
     attrs: dict[str, Any] = {}
     sites: dict[str, dict[int, np.ndarray]] = {}
     if annotated.any():
-        which, some = np.flatnonzero(annotated), mixture.select(annotated)
+        which, some = np.flatnonzero(annotated), learned.select(annotated)
         own = {"observed": some.annotations, "labels": some.annotations, "slots": work.slots.select(annotated)}
         own |= {"prior": work.prior[core], "exact": work.exact[annotated], "keys": take(work.keys, which)}
-        drawn = draw(replace(work, mixture=some, **own))
+        drawn = draw(replace(work, learned=some, **own))
         plausibility[..., annotated[slots.case]] = drawn.plausibility
         attrs = drawn.attrs
         sites = {name: {int(which[i]): draws for i, draws in own.items()} for name, own in drawn.sites.items()}
@@ -261,11 +260,11 @@ def _partly(work: _Work, draw: Callable[[_Work], _Drawn], annotated: Bool[np.nda
         shape = chains, n_draws, len(annotated)
         statistics = no_trajectories(shape) if draw is _nuts else {"lp": np.zeros(shape, np.float32)}
         attrs = dict(_OF_NUTS) if draw is _nuts else {"thinning": sweeps_per_draw(work.model.count(work.arguments))}
-    numbers = np.tile(mixture.numbers(n_draws), chains) if sampled else None
+    numbers = np.tile(learned.numbers(n_draws), chains) if sampled else None
     for cases in np.split(np.flatnonzero(~annotated), np.arange(_TOGETHER, (~annotated).sum(), _TOGETHER)):
         which = np.isin(np.arange(len(annotated)), cases)
-        given = mixture.select(which), np.zeros(int(which[work.slots.case].sum())), work.settled.seed
-        found = draw_exactly(*given, chains=chains, draws=n_draws, numbers=numbers)
+        given = learned.select(which), np.zeros(int(which[work.slots.case].sum())), work.settled.seed
+        found = form_of(*given, numbers).draw(chains, n_draws)
         plausibility[..., which[slots.case]] = found
     return _Drawn(plausibility, statistics or None, attrs, sites=sites)
 
@@ -274,8 +273,6 @@ def _exact(work: _Work) -> _Drawn:
     """Independent draws from the posterior that the model declares, where it has no form that is kept."""
     found = exact_posterior(work.model, work.observed, work.slots, work.prior, work.arguments)
     numbers = work.settled.numbers("chains", "draws")
-    if work.mixture is not None:
-        return _Drawn(draw_exactly(work.mixture, found, work.settled.seed, **numbers))
     threshold = work.arguments["threshold"]
     plausibility, by_case = draw_scores(found, threshold, work.keys, **numbers)
     below = found.probability_below(threshold)
@@ -297,15 +294,14 @@ def _gibbs(work: _Work) -> _Drawn:
     if work.categories is not None:
         return _ordinal(work)
     count, settings = work.model.count(work.arguments), work.settled.numbers(*SETTINGS)
-    if work.mixture is not None:
-        core = work.mixture.priors.core_shape[0]
-        settings["warmup"] = work.mixture.warmup(settings["warmup"])
+    if work.learned is not None:
+        settings["warmup"] = work.learned.warmup(settings["warmup"])
 
-        def by_head(heads: Heads, draws: int, keys: Key[Array, " case"]):
-            how = settings | {"draws": draws, "progress": work.bars, "heads": heads}
-            return gibbs(work.labels, work.slots, count, core, keys, **how, **work.plan)
+        def given(prior: Float[np.ndarray, " core"], draws: int, keys: Key[Array, " case"]):
+            how = settings | {"draws": draws, "progress": work.bars}
+            return gibbs(work.labels, work.slots, count, prior, keys, **how, **work.plan)
 
-        drawn = sample_by_head(work.mixture, by_head, work.keys, settings["draws"])
+        drawn = sample_by_prior(work.learned, given, work.keys, settings["draws"])
         return _Drawn(*drawn, {"thinning": sweeps_per_draw(count)})
 
     def sample(which: np.ndarray, part: Annotations, own: Slots, shape: np.ndarray):
@@ -332,22 +328,21 @@ def _nuts(work: _Work) -> _Drawn:
         certainty = plausibility.mean((0, 1)).reshape(-1, 2).max(axis=1)
         return _Drawn(plausibility, statistics, dict(_OF_NUTS), certainty=certainty, sites=sites or {})
     how = {"pooled": model.gibbs, "gaps": model.choice_power(arguments) is not None, **work.plan}
-    if work.mixture is not None:
-        settings["warmup"] = work.mixture.warmup(settings["warmup"])
+    if work.learned is not None:
+        settings["warmup"] = work.learned.warmup(settings["warmup"])
 
-        of_heads: list[dict[str, dict[int, np.ndarray]]] = []
+        of_priors: list[dict[str, dict[int, np.ndarray]]] = []
 
-        def by_head(heads: Heads, draws: int, keys: Key[Array, " case"]):
+        def given(prior: Float[np.ndarray, " core"], draws: int, keys: Key[Array, " case"]):
             numbers = settings | {"draws": draws}
-            of_heads.append({})
-            sites = None if model.built_in else of_heads[-1]
-            drawn, more = nuts(work.labels, slots, *program, heads.shape[0], keys, **how, **numbers, sites=sites)
-            return drawn, more | {"head": np.zeros((*drawn.shape[:2], len(keys)), np.int32)}
+            of_priors.append({})
+            sites = None if model.built_in else of_priors[-1]
+            return nuts(work.labels, slots, *program, prior, keys, **how, **numbers, sites=sites)
 
-        drawn = _Drawn(*sample_by_head(work.mixture, by_head, work.keys, settings["draws"]), dict(_OF_NUTS))
-        order = work.mixture.turns(settings["draws"])
-        for name, own in of_heads[0].items():
-            joined = {case: np.concatenate([sites[name][case] for sites in of_heads], axis=1) for case in own}
+        drawn = _Drawn(*sample_by_prior(work.learned, given, work.keys, settings["draws"]), dict(_OF_NUTS))
+        order = work.learned.turns(settings["draws"])
+        for name, own in of_priors[0].items():
+            joined = {case: np.concatenate([sites[name][case] for sites in of_priors], axis=1) for case in own}
             drawn.sites[name] = {case: draws[:, order] for case, draws in joined.items()}
         return drawn
 

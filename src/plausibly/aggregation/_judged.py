@@ -8,8 +8,8 @@ from typing import ParamSpec
 from plausibly.aggregation._variants import run_label
 from plausibly.base.arviz import Posterior
 from plausibly.base.errors import ConvergenceWarning, PlausiblyWarning
-from plausibly.posterior.diagnostics import diagnose, shared_convergence
-from plausibly.posterior.diagnostics.verdicts import population_verdict, verdict
+from plausibly.posterior.diagnostics import diagnose
+from plausibly.posterior.diagnostics.verdicts import verdict
 
 P = ParamSpec("P")
 
@@ -26,7 +26,6 @@ def judged(function: Callable[P, Posterior]) -> Callable[P, Posterior]:
         found = diagnose(posterior)
         label = run_label(str(posterior.attrs["model"]), float(posterior.attrs.get("reliability", float("nan"))))
         said = [] if found["converged"].values.all() else [verdict({label: found})]
-        said += filter(None, [population_verdict(shared_convergence(posterior))])
         if said:
             warnings.warn(" ".join(said), ConvergenceWarning, stacklevel=2)
         if "err_together" in posterior.attrs:

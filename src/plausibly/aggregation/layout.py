@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from plausibly.aggregation._with_population import Mixture, expected, form_of
+from plausibly.aggregation._with_prior import Learned, expected, form_of
 from plausibly.base.errors import AnnotationError
 from plausibly.base.progress import Progress
 from plausibly.base.random_streams import case_keys, take
@@ -27,7 +27,7 @@ def lay_out(observed: Annotations | Scores, arguments: Mapping[str, Any]) -> tup
     """
     if isinstance(observed, Scores):
         return Slots.of_every_class(observed.n_cases, 2), np.ones(2 * observed.n_cases)
-    if arguments.get("class_prior", "uniform") != "uniform":  # the core slots; their prior is a mixture
+    if arguments.get("class_prior", "uniform") != "uniform":  # the core slots; their prior is learned
         slots = Slots.of(observed)
         return slots, np.zeros(len(slots))
     alpha = arguments.get("concentration", 0.0)
@@ -54,7 +54,7 @@ def closed_form(
     observed: Annotations | Scores,
     slots: Slots,
     prior: Float[np.ndarray, " slot"] | NormalInverseGamma,
-    mixture: Mixture | None,
+    learned: Learned | None,
 ) -> Form | None:
     """Exact posterior that is kept as Dirichlet distributions of its cases; None of scores and where it is sampled."""
     if settled.engine != "exact" or isinstance(observed, Scores):
@@ -65,8 +65,8 @@ def closed_form(
         core = annotated[slots.case]
         own = slots.select(annotated), prior[core], settled.arguments
         found[core] = exact_posterior(settled.model, observed.annotated, *own)
-    if mixture is not None:
-        return form_of(mixture, found, settled.seed)
+    if learned is not None:
+        return form_of(learned, found, settled.seed)
     return Dirichlets(slots, observed.cases, settled.seed, found.astype(np.float32))
 
 
@@ -152,9 +152,9 @@ def expected_plausibility(
     model, arguments = settled.model, settled.arguments
     slots, prior = lay_out(annotations, arguments)
     if settled.borrows:
-        mixture = Mixture.of(settled, annotations)
+        learned = Learned.of(settled, annotations)
         counts = exact_posterior(model, annotations, slots, prior, arguments)
-        return mixture.priors.slots, expected(mixture, counts)
+        return learned.priors.slots, expected(learned, counts)
     if settled.engine == "exact":
         shape = exact_posterior(model, annotations, slots, prior, arguments)
         return slots, shape / np.add.reduceat(shape, slots.start[:-1])[slots.case]

@@ -207,11 +207,10 @@ def line_up(
         matrix = scores_of(source, annotations.classes, annotations.cases, positive, logits, ordered)
         values = matrix.values
         rows = _rows(matrix, annotations.cases, extra)
-        counted = (np.arange(annotations.n_cases).astype(str), np.arange(1, annotations.n_cases + 1).astype(str))
-        in_order = not is_path(source) or str(source).endswith(".npy")  # as arrays are
-        if matrix.cases is None and not in_order and not any(np.array_equal(annotations.cases, of) for of in counted):
-            first = str(annotations.cases[0])
-            _tell(source, f"no column names the cases: rows are taken in their order, the first for {first!r}")
+        if matrix.cases is None and is_path(source) and not str(source).endswith(".npy"):  # as arrays are in order
+            first, counted = str(annotations.cases[0]), np.arange(annotations.n_cases)
+            if not any(np.array_equal(annotations.cases, (counted + start).astype(str)) for start in (0, 1)):
+                _tell(source, f"no column names the cases: rows are taken in their order, the first for {first!r}")
         if (left_out := len(values) - annotations.n_cases) > 0:
             _tell(source, f"ignored {left_out:,} rows of predictions for other cases than those that are evaluated")
         values = values if rows is None else values[rows]

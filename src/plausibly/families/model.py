@@ -25,16 +25,9 @@ CARON = (
 SETTINGS = {"draws": 250, "chains": 4, "warmup": 300}  #: of the engines that draw
 
 #: options that decide on slots, their prior and cutpoints, not on the program
-LAYOUT = ("unranked", "class_prior", "shared", "difficulty", "cutpoints", "raters")
+LAYOUT = ("unranked", "class_prior", "difficulty", "cutpoints", "raters")
 
-#: options of models whose prior over classes may be learnt from other cases
-BORROWING = {
-    "class_prior": ("uniform", "learned", "population", "predictions"),
-    "shared": ("estimated", "sampled"),
-    "difficulty": ("same", "by-case"),
-}
-
-#: options of any other model with a concentration, whose prior NUTS can take from labels and predictions of all cases
+#: options of models with a concentration, whose prior can be learned from labels and predictions of all cases
 INFORMED = {"class_prior": ("uniform", "learned", "predictions")}
 
 
@@ -51,15 +44,14 @@ class Model:
     * ``program`` describes one case, and ``exact``, ``evidence`` and ``point_estimate``, which are called for many
       cases at once, return for each what they would return for it alone;
     * ``exact`` adds the ``concentration`` of each slot to what the annotations are worth, also a concentration of 0:
-      populations put their own in its place, and the share of the prior follows from it;
+      priors that are learned put their own in its place, and the share of the prior follows from it;
     * ``exact`` is the posterior of ``program``.
 
     :func:`plausibly.aggregate` checks this on a few cases when a model of your own is first used with its arguments;
     the program is compared with ``exact`` if its only latent site is the plausibility. A prior that all cases determine
     is not part of a model: it is ``class_prior="learned"`` or ``"predictions"``, which every model of rankings or
-    labels with a ``concentration`` and draws of its own accepts, or ``"population"``, an option of models that declare
-    it (``plausibly.model.BORROWING``). The exceptions are ``joint`` and models with a ``family``, whose programs
-    describe all cases.
+    labels with a ``concentration`` and draws of its own accepts. The exceptions are ``joint`` and models with a
+    ``family``, whose programs describe all cases.
 
     Parameters
     ----------
@@ -77,8 +69,8 @@ class Model:
         Default prior concentration :math:`\alpha` of each class, which the program receives as ``case.concentration``;
         None for a model without one. Under a prior that is learned, ``case.concentration`` differs between slots.
     options
-        Allowed values of each further argument by name, the default first. ``unranked``, ``class_prior``, ``shared``
-        and ``difficulty`` are not passed to the program, because they determine the slots of a case and their prior.
+        Allowed values of each further argument by name, the default first. ``unranked``, ``class_prior`` and
+        ``difficulty`` are not passed to the program, because they determine the slots of a case and their prior.
     reliabilities
         Usual reliabilities, for sweeps that name none.
     deterministic

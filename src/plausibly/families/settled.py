@@ -205,7 +205,6 @@ class Settled:
     #: groups that cases of ratings belong to, by name: names of groups, and which of them each case is in
     case_groups: Mapping[str, tuple[np.ndarray, Int[np.ndarray, " case"]]] | None = None
     coded: Any = None  #: annotations as the family's check has coded them, for ``learn``
-    class_shifts: str = ""  #: what the population moved most, see :func:`plausibly.priors.population.largest_shifts`
     shared: SharedDraws | None = None  #: of parameters that cases share, once they are sampled
     #: how annotators answer: by the ``"plausibility"``; by what the program observes, each ``"alone"``, given the
     #: others (``"together"``), or as ``"counts"`` that have one probability for all orders; as their family says;
@@ -224,11 +223,6 @@ class Settled:
     def borrows(self) -> bool:
         """Whether cases learn from each other, through a Dirichlet prior that is learned."""
         return self.says.takes_prior and self.arguments.get("class_prior", "uniform") != "uniform"
-
-    @property
-    def shares_draws(self) -> bool:
-        """Whether posterior draws rest on different draws of what cases share, not on an estimate."""
-        return self.arguments.get("shared") == "sampled"
 
     @property
     def likelihood(self) -> str:
@@ -300,7 +294,6 @@ class Settled:
         left_out |= {key for key, value in arguments.items() if value is None}
         described |= {key: value for key, value in arguments.items() if key not in left_out}
         described |= {"assumes": says.assumes} if says.assumes else {}
-        described |= {"class_shifts": self.class_shifts} if self.class_shifts else {}
         if self.prior is not None or says.shares:
             described["prior_from"] = "cases" if self.learned or says.shares else "given"
         described |= {"arguments": json.dumps(arguments, sort_keys=True), "versions": versions_text()}

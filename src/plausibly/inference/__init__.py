@@ -52,7 +52,6 @@ from plausibly.inference.exact._scores import bucket_scores as bucket_scores
 from plausibly.inference.exact._scores import draw_scores as draw_scores
 from plausibly.inference.exact._scores import estimate_prior as estimate_prior
 from plausibly.inference.exact._scores import normal_log_likelihood as normal_log_likelihood
-from plausibly.inference.gibbs._engine import Heads as Heads
 from plausibly.inference.gibbs._engine import gibbs as gibbs
 from plausibly.inference.gibbs._engine import gibbs_shapes as gibbs_shapes
 from plausibly.inference.gibbs._engine import sweeps_per_draw as sweeps_per_draw

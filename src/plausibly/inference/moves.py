@@ -153,11 +153,6 @@ class Moves(np.random.Generator):
         """Draw how many of so many have something; the density is relative to the number of ways to choose so many."""
         return self.declared(what, self.binomial(n, share), lambda x: xlogy(x, share) + xlogy(n - x, 1 - share), to)
 
-    def exchanges(self, what: str, log_ratio: Float[np.ndarray, " pair"], to: To) -> Bool[np.ndarray, " pair"]:
-        """Draw which exchanges are made, each a Metropolis step by the log ratio of densities after and before it."""
-        taken = log_ratio > -self.standard_exponential(len(log_ratio))
-        return self.declared(what, taken, lambda x: np.where(x, log_ratio, 0), to, np.zeros(len(taken), bool))
-
     def slices(
         self,
         what: str,
@@ -216,31 +211,6 @@ class Moves(np.random.Generator):
         steps, drops = self._steps[:, :size], self._drops[:size]
         self._steps, self._drops = self._steps[:, size:], self._drops[size:]
         return steps.reshape(-1, *shape), drops.reshape(shape)
-
-    def slice(
-        self,
-        what: str,
-        x: float,
-        width: float,
-        log_density: Callable[[float], float],
-        to: To | None = None,
-    ) -> float:
-        """Move a variable by a slice, or a point along a line through ``to(x)``.
-
-        The log density of a move along a line is that of the sites times the volume of what the line leaves as it is.
-        """
-        level, drawn = log_density(x) - self.standard_exponential(), x
-        own = width * self._narrowed(what)
-        low = x - own * self.random()
-        high = low + own
-        while high - low >= 1e-10:
-            drawn = low + (high - low) * self.random()
-            if log_density(drawn) >= level:
-                break
-            low, high, drawn = (drawn, high, x) if drawn < x else (low, drawn, x)
-        if self.learning:
-            self._learn(what, abs(drawn - x) / width)
-        return self.declared(what, drawn, log_density, to, x)
 
     def scale(
         self,

@@ -197,7 +197,7 @@ def check_posterior(posterior: object, *, of_plausibilities: bool = True) -> Non
 def remainder_concentration(posterior: Posterior) -> float | Float[np.ndarray, " class"]:
     """Return the shapes of the Dirichlet distribution that splits a remainder: one for all classes, or one for each.
 
-    Under a population prior, classes are not equally likely; the shapes are those of a case without annotations.
+    Under a prior that is learned, classes are not equally likely; the shapes are those of a case without annotations.
     """
     if "class_prior_shape" in posterior.attrs:
         return np.array(json.loads(str(posterior.attrs["class_prior_shape"])))
@@ -320,7 +320,6 @@ def model_of(posterior: Posterior) -> str:
     if "class_prior" in options:
         options.pop("unranked", None)  # a prior that is learned settles it
         if "evidence" in found or "learned_prior" in found:
-            options.pop("shared", None)
             options["class_prior"] = str(options["class_prior"]).partition(" ")[0]
     return ":".join([f"{found['model']}{reliability}", *map(_option, options.items())])
 
@@ -330,8 +329,8 @@ def _option(option: tuple[str, Any]) -> str:
 
     Examples
     --------
-    >>> _option(("ties", "full")), _option(("prior", [0.0, 1.5])), _option(("class_prior", "population f3a9"))
-    ('ties=full', 'prior=0,1.5', 'class_prior=population f3a9')
+    >>> _option(("ties", "full")), _option(("prior", [0.0, 1.5])), _option(("class_prior", "predictions f3a9"))
+    ('ties=full', 'prior=0,1.5', 'class_prior=predictions f3a9')
     """
     name, value = option
     values = value if isinstance(value, list) else [value]

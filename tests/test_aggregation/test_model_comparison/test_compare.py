@@ -351,7 +351,7 @@ def test_a_single_case_or_single_annotations_say_little():
     assert models["elpd_diff"].tolist() == [0, 0, 0]
     # Five classes in blocks of 2, 1 and 2: 5! / (2! 1! 2!) = 30 rankings, all alike to every model.
     whole = Annotations.from_rankings([[[["a", "b"], ["c"]]], [[["d"]]]], classes=CLASSES)
-    np.testing.assert_allclose(_without_others(whole, of_rankings=True, population=None), np.log([1 / 30, 1 / 5]))
+    np.testing.assert_allclose(_without_others(whole, of_rankings=True, prior=None), np.log([1 / 30, 1 / 5]))
 
 
 @pytest.mark.slow

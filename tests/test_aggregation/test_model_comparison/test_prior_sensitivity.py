@@ -73,8 +73,8 @@ def test_a_learned_prior_has_a_median_of_its_concentration_to_choose(data, given
 
 
 @pytest.mark.slow
-def test_a_population_prior_has_no_concentration_to_choose_and_no_classifier_leaves_certainties(data):
-    variants = {"own": {"model": "prirn", "reliability": 30, "class_prior": "population"}}
+def test_a_learned_prior_has_no_concentration_to_choose_and_no_classifier_leaves_certainties(data):
+    variants = {"own": {"model": "prirn", "reliability": 30, "class_prior": "learned"}}
     found = pb.prior_sensitivity(*data, variants, k=1, draws=10, progress=False)
     assert set(found.table["choice"]) == {"baseline", "ties"}
     found = pb.prior_sensitivity(data[0], {}, {"irn": None, "prirn": (30,)}, concentration=(0.5,), progress=False)

@@ -47,27 +47,19 @@ def test_what_cases_share_is_shown_once_for_each_model():
         results=xr.Dataset(),
         shared={"annotators": pd.DataFrame({"annotator": ["ann"]}), "confusions": confusions},
     )
-    population = [
-        SimpleNamespace(
-            label=f"p@{r}", model="p", shared={"shifts": pd.DataFrame({"class_name": ["b"], "shift": [-0.2]})}
-        )
-        for r in (1, 2)
-    ]
     plain = SimpleNamespace(label="plain", model="plain", shared={})
-    models = {"skene": [skene], "p": population, "plain": [plain]}
+    models = {"skene": [skene], "plain": [plain]}
     shown = exhibits(what_cases_share(SimpleNamespace(models=models)))
     tables = {extra.caption: extra.rows for extra in shown if extra.rows}
     assert list(tables) == [
         "Accuracy of annotators, skene",
         "How a typical annotator names each true class, skene",
-        "Classes that the population prior moves most, p",
     ]
     assert tables["How a typical annotator names each true class, skene"] == (
         ("a", "0.900", "0.100"),
         ("b", "0.300", "0.700"),
     )
     assert any("assumes one true class" in extra.text for extra in shown)
-    assert any("can hide a rare class" in extra.text for extra in shown)
 
 
 @pytest.fixture(scope="module")

@@ -48,7 +48,7 @@ def test_thresholds_equal_a_literal_loop(small, score, target):
         np.testing.assert_array_equal(sets, scores >= expected - 1e-12)
 
 
-def test_classes_share_a_remainder_as_a_population_prior_says():
+def test_classes_share_a_remainder_as_a_prior_by_class_says():
     data = make(share=[0.1, 0.5, 2.0, 1.0, 0.2])
     weights = dense_weights(data, "plausibility")
     exact = of_plausibility(data.posterior)

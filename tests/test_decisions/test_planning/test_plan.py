@@ -79,7 +79,7 @@ def test_parameters_are_learned_from_all_labels_unless_they_are_given(two):
     posterior, annotations = worlds.informed().posterior, worlds.informed().annotations
     assert _learned_from(posterior, annotations) == annotations.n_annotations
     spread = json.dumps({"spread": "unknown"})
-    for changed in ({"prior_from": "given"}, {"shared": "estimated"}, {"evidence": spread}):
+    for changed in ({"prior_from": "given"}, {"evidence": spread}):
         other = SimpleNamespace(attrs=posterior.attrs | changed)
         assert _learned_from(other, annotations) == np.inf
     assert _learned_from(two.posterior, two.annotations) == np.inf

@@ -1,13 +1,10 @@
 """Reading a table of convergence: who is worst, what they failed by."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import xarray as xr
 
-from plausibly.posterior.diagnostics.verdicts import checks, failures, population_verdict, table, verdict, worst
-from tests import worlds
+from plausibly.posterior.diagnostics.verdicts import checks, failures, table, verdict, worst
 
 
 def found(chains=4, **columns):
@@ -101,18 +98,3 @@ def test_chains_that_are_too_short_to_converge_are_called_so(draws, short):
     sentence = " Chains of 99 draws are too short, since each needs 100 effective draws: take 250."
     assert verdict({"m": failed}).endswith(sentence) == short
     assert "too short" not in verdict({"m": found().assign_attrs(draws=draws)})
-
-
-def test_a_population_that_did_not_converge_is_said_though_cases_are_exact():
-    swept = worlds.marked()
-    values = {"converged": ("quantity", [True, True]), "r_hat": ("quantity", [1.0, 1.42])}
-    shared = xr.Dataset(values, {"quantity": ["size", "mean"]}, {"of": "population"})
-
-    def told(shared):
-        return replace(swept, runs=(replace(swept.runs[0], shared_convergence=shared),)).verdict()
-
-    assert "population" not in told(shared)
-    shared["converged"][1] = False
-    assert "in 1 of 2" in told(shared)
-    assert "worst in mean (R-hat 1.42)" in told(shared)
-    assert population_verdict(None) == ""

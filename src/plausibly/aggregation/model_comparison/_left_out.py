@@ -16,7 +16,7 @@ from plausibly.aggregation._answers import answer_probabilities
 from plausibly.aggregation._arguments import settle
 from plausibly.aggregation._judged import unjudged
 from plausibly.aggregation._variants import PlannedRun
-from plausibly.aggregation._with_population import learn_prior
+from plausibly.aggregation._with_prior import learn_prior
 from plausibly.aggregation.layout import expected_plausibility
 from plausibly.aggregation.model_comparison._integrated import integrated
 from plausibly.aggregation.model_comparison.folds import Folds, first_block_shares, slots_or_remainder
@@ -29,8 +29,7 @@ from plausibly.data.annotations import Annotations, Slots
 from plausibly.data.case import Case
 from plausibly.distributions import LogRatioDirichlet, PartialPlackettLuce, log_simplex
 from plausibly.families.priors import PredictionsPrior
-from plausibly.families.priors.population import Population, estimate
-from plausibly.families.settled import BY_PLAUSIBILITY, BY_PROGRAM, Settled
+from plausibly.families.settled import BY_PLAUSIBILITY, BY_PROGRAM
 from plausibly.inference import Program, log_likelihood
 from plausibly.posterior import slots_of, stacked_draws
 
@@ -108,13 +107,13 @@ def leave_out(
 
 
 def _without_others(
-    annotations: Annotations, of_rankings: bool, population: Population | PredictionsPrior | None
+    annotations: Annotations, of_rankings: bool, prior: PredictionsPrior | None
 ) -> Float[np.ndarray, " annotation"]:
-    """Log probability given no other annotation, where only a population prior prefers one class to another."""
+    """Log probability given no other annotation, where only a prior that is learned prefers one class to another."""
     k = annotations.n_classes
-    if population is not None:
+    if prior is not None:
         first = annotations.entry_block == 0
-        shares = population.expected_in(annotations)[annotations.entry_case[first], annotations.entry_class[first]]
+        shares = prior.expected_in(annotations)[annotations.entry_case[first], annotations.entry_class[first]]
         return np.log(np.bincount(annotations.entry_annotation[first], shares))
     if not of_rankings:
         first = np.bincount(annotations.entry_annotation[annotations.entry_block == 0])
@@ -124,14 +123,14 @@ def _without_others(
     return ways + gammaln(last + 1) - gammaln(k + 1)
 
 
-_OF_PRIOR = "shared", "difficulty", "predictions", "prior_kappa"  # arguments of which a prior that is given has no need
+_OF_PRIOR = "predictions", "prior_kappa"  # arguments of which a prior that is given has no need
 
 
 def leave_out_cases(run: PlannedRun, folds: Folds, *, seed: int, progress: bool, **options: bool) -> LeftOut:
     """Predict every annotation with shared parameters that have not seen its case: cases are left out in folds.
 
-    The other annotations of its case count as always, through the prior of the case; the population is that of the
-    cases in the other folds.
+    The other annotations of its case count as always, through the prior of the case, which is learned from
+    the cases in the other folds.
     """
     annotations = folds.annotations
     n_folds = min(CASE_FOLDS, annotations.n_cases // 2)
@@ -145,14 +144,13 @@ def leave_out_cases(run: PlannedRun, folds: Folds, *, seed: int, progress: bool,
     for number in range(n_folds):
         inside = group == number
         others = annotations.select(np.flatnonzero(~inside))
-        population = learn_from(others, run.settled, seed=seed, progress=progress)
+        learned = learn_prior(run.settled, others, seed=seed, progress=progress).prior
+        assert isinstance(learned, PredictionsPrior)
         part = annotations.select(np.flatnonzero(inside))
         arguments = {name: value for name, value in run.arguments.items() if name not in _OF_PRIOR}
         own = Folds.of(part, folds.n_folds, seed)
-        if isinstance(population, PredictionsPrior):
-            evidence = population.evidence.with_copies(own.names(), part.cases[own.copy_case])
-            population = replace(population, evidence=evidence)
-        arguments["class_prior"] = population
+        evidence = learned.evidence.with_copies(own.names(), part.cases[own.copy_case])
+        arguments["class_prior"] = replace(learned, evidence=evidence)
         settled = replace(settle(part, run.model, seed=seed, **arguments), splits=run.settled.splits)
         run_of_part = replace(run, arguments=arguments, settled=settled)
         found = leave_out(run_of_part, own, seed=seed, progress=progress, **options)
@@ -163,19 +161,9 @@ def leave_out_cases(run: PlannedRun, folds: Folds, *, seed: int, progress: bool,
     return LeftOut(**columns)
 
 
-def learn_from(others: Annotations, settled: Settled, *, seed: int, progress: bool) -> Population | PredictionsPrior:
-    """Estimate what cases share, from cases that are not among those to be predicted."""
-    if settled.evidence is not None:
-        prior = learn_prior(settled, others, seed=seed, progress=progress).prior
-        assert prior is not None
-        return prior
-    by_case = settled.arguments.get("difficulty") == "by-case"
-    return estimate(others, seed=seed, difficulty=by_case, progress=progress)
-
-
 def folds_of_cases(annotations: Annotations, n_folds: int, seed: int) -> Int[np.ndarray, " case"]:
     """Number of the fold of each case, by the seed and the names of the cases."""
-    words = stream_words(case_keys(seed, annotations.cases))[Stream.POPULATION]
+    words = stream_words(case_keys(seed, annotations.cases))[Stream.PRIOR]
     order = np.argsort([int(word[0]) << 32 | int(word[1]) for word in words], kind="stable")
     group = np.empty(annotations.n_cases, np.int64)
     group[order] = np.arange(annotations.n_cases) % n_folds

@@ -12,7 +12,6 @@ from plausibly.base.arviz import Posterior
 from plausibly.data.annotations import Annotations, Slots
 from plausibly.evaluation import evaluate_draws
 from plausibly.evaluation.measure import predicted_lists
-from plausibly.families.priors.population import CLASS_SHIFTS, largest_shifts
 from plausibly.families.ratings.tables import mean_ratings, severities
 from plausibly.metrics.decisions import NO_ANSWER
 from plausibly.posterior import build_posterior, case_names, slots_of
@@ -65,8 +64,6 @@ def _shared(posterior: Posterior, ci_prob: float) -> dict[str, pd.DataFrame]:
         tables["mean_ratings"] = mean_ratings(posterior, ci_prob=ci_prob)
     if "common_confusion" in group or "confusion" in group:
         tables["confusions"] = annotator_confusions(posterior, ci_prob)
-    if CLASS_SHIFTS in posterior.attrs:
-        tables["shifts"] = largest_shifts(posterior)
     return tables
 
 

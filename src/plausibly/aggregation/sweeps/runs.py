@@ -17,7 +17,7 @@ from plausibly.data.annotations import Annotations
 from plausibly.evaluation import by_group, summary
 from plausibly.evaluation.comparison import rankings
 from plausibly.evaluation.summaries import DIMS, SUFFIX
-from plausibly.posterior.diagnostics.verdicts import population_verdict, verdict
+from plausibly.posterior.diagnostics.verdicts import verdict
 
 STATISTICS = ("r_hat", "ess_bulk", "ess_tail", "n_diverging")
 
@@ -50,8 +50,7 @@ class Run:
     shared
         Tables of the quantities that all cases share, by name: "annotators"
         (:func:`plausibly.annotators.annotator_accuracies`) and "confusions" of a model of one true class, "severities"
-        (:func:`plausibly.annotators.severities`) and "mean_ratings" of ratings by raters who differ, "shifts"
-        (:func:`plausibly.priors.population.largest_shifts`) of a population prior.
+        (:func:`plausibly.annotators.severities`) and "mean_ratings" of ratings by raters who differ.
     shared_convergence
         Convergence of the quantities that all cases share, from :func:`plausibly.diagnostics.shared_convergence`; None
         if nothing was sampled.
@@ -276,16 +275,14 @@ class Sweep(Shown, kind="evaluation"):
         return not any(run.not_converged() for run in self.runs)
 
     def verdict(self, most: int = 10) -> str:
-        """Say whether the chains converged and, if not, which cases or population priors did not.
+        """Say whether the chains converged and, if not, which cases did not.
 
         Parameters
         ----------
         most
             Number of cases to name.
         """
-        of_cases = verdict({run.label: run.convergence for run in self.runs}, most)
-        of_populations = dict.fromkeys(population_verdict(run.shared_convergence) for run in self.runs)
-        return " ".join([of_cases, *filter(None, of_populations)])
+        return verdict({run.label: run.convergence for run in self.runs}, most)
 
 
 def metric_table(results: xr.Dataset, names: Mapping[str, Any]) -> pd.DataFrame:

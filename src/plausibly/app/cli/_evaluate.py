@@ -138,8 +138,8 @@ def evaluate(
     case, model and reliability), and posterior-….nc for each model and reliability; of several classifiers,
     differences.csv (which is better, by how much and how probably) and, under several models or reliabilities,
     rankings.csv (where the ranking changes). Models that assume one true class
-    add annotators.csv and confusions.csv, ratings by raters who differ severities.csv and mean_ratings.csv; population
-    priors add shifts.csv; --by adds groups.csv (every metric by group of cases), and metrics that are curves or
+    add annotators.csv and confusions.csv, ratings by raters who differ severities.csv and mean_ratings.csv;
+    --by adds groups.csv (every metric by group of cases), and metrics that are curves or
     confusion matrices add curves.csv and confusion.csv. A metric that has a value for every class has a row for each.
     With --format parquet, tables are .parquet files. Other files in FOLDER are left alone.
 

@@ -20,7 +20,6 @@ _DIFFERENCE = ["difference", "difference_lower", "difference_upper"]
 MOST_DRAWN = 40  #: groups of a column that are drawn
 MOST_CLASSES = 12  #: of a matrix; of more classes, the most frequent confusions are listed
 MOST_CONFUSIONS = 20
-MOST_SHIFTS = 15
 
 _TRUE_CLASS = (
     "{} assumes one true class in every case. Accuracy is the share of an annotator's labels that are right, if "
@@ -30,14 +29,6 @@ _RATERS = (
     "Under {}, raters differ. Severity is by how much a rater would rate all cases higher (or, if negative, lower) "
     "than the average of these raters. Intervals have a probability of {}."
 )
-_POPULATION = (
-    "{} learns from all cases how common classes are, and pulls rare classes towards common ones. This improves "
-    "predictions of the next annotation, but it can hide a rare class, such as a rare disease. The table lists the "
-    "classes it moves most, with their mean share of the labels and their mean expected plausibility in the cases in "
-    "which they are named. Lost is the number of these cases in which a class has the most labels but is not the most "
-    "plausible one."
-)
-
 _PEOPLE = {  # tables of what cases share: caption, explanation, and what they come to
     "annotators": ("Accuracy of annotators", _TRUE_CLASS, group_sentences),
     "severities": ("Severity of raters", _RATERS, severity_sentences),
@@ -92,7 +83,6 @@ def _worst(table: pd.DataFrame) -> pd.DataFrame:
 
 def what_cases_share(swept: Sweep) -> list[Any]:
     """Arrange the tables of what cases share, model by model."""
-    # A population is the same at every reliability.
     return [shown for runs in swept.models.values() for shown in _of_run(runs[0])]
 
 
@@ -105,9 +95,6 @@ def _of_run(run: Run) -> list[Any]:
             found += [" ".join(told).strip(), {f"{caption}, {run.label}": table}]
         if name == "annotators" and "confusions" in run.shared:
             found.append(_confusion(run.shared["confusions"], run.label))
-    if "shifts" in run.shared:
-        caption = f"Classes that the population prior moves most, {run.model}"
-        found += [_POPULATION.format(run.model), {caption: run.shared["shifts"].head(MOST_SHIFTS)}]
     return found
 
 

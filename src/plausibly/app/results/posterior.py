@@ -20,13 +20,11 @@ from plausibly.app import plots
 from plausibly.app.screen import Piece, Screen, Table, percent, with_interval
 from plausibly.base.arviz import Posterior, to_groups
 from plausibly.base.bootstrap import CI_PROB, median_and_ends
-from plausibly.families.priors.population import CLASS_SHIFTS, largest_shifts
 from plausibly.posterior import model_of
 from plausibly.posterior.diagnostics import shared_convergence
-from plausibly.posterior.diagnostics.verdicts import STATISTICS, checks, population_verdict, table, verdict, worst
+from plausibly.posterior.diagnostics.verdicts import STATISTICS, checks, table, verdict, worst
 from plausibly.posterior.says import assumption
 
-_MOST_SHIFTS = 5  # of classes, in a sentence
 _DIGITS = {"r_hat": ".3f", "ess_bulk": ",.0f", "ess_tail": ",.0f", "n_diverging": ",.0f"}
 _DIGITS |= {"e_bfmi": ".2f", "at_max_depth": ".0%"}
 _FORMATS = {words: _DIGITS[name] for name, words in STATISTICS.items()}
@@ -43,8 +41,7 @@ _ANNOTATORS: dict[str, tuple[str, Callable[..., pd.DataFrame], Callable[[pd.Data
 def screen(posterior: Posterior, diagnostics: xr.Dataset, label: str = "", ci_prob: float = CI_PROB) -> Screen:
     """Whether chains converged, with the annotators, and what the model assumes; `label` names the model."""
     sites, attrs = posterior["posterior"], posterior.attrs
-    said = population_verdict(shared_convergence(posterior))
-    told = [verdict({label or model_of(posterior) or "posterior": diagnostics}), said]
+    told = [verdict({label or model_of(posterior) or "posterior": diagnostics})]
     if "reliability" in sites:
         ends = median_and_ends("median", sites["reliability"].values.ravel(), ci_prob)
         numbers = "Reliability {median:.2f}, between {lower:.2f} and {upper:.2f}".format(**ends)
@@ -62,11 +59,7 @@ def screen(posterior: Posterior, diagnostics: xr.Dataset, label: str = "", ci_pr
         alike = ", all cases equally hard: if some are unclear, probabilities of classes are too near 0 and 1"
         alike = alike if attrs.get("difficulty") == "same" else ""
         notes.append(f"{label} assumes {assumption(attrs).rstrip('.')}{alike}.")
-    if CLASS_SHIFTS in attrs:
-        rows = largest_shifts(posterior).head(_MOST_SHIFTS).to_dict("records")
-        most = ", ".join(f"{row['class_name']} ({row['shift']:+.3f})" for row in rows)
-        notes.append(f"The population prior moves these classes most (means over cases that name them): {most}.")
-    return Screen(" ".join(filter(None, told)), shown, [*filter(None, notes)])
+    return Screen(" ".join(told), shown, [*filter(None, notes)])
 
 
 def of_chains(posterior: Posterior, diagnostics: xr.Dataset, most: int) -> Screen:
@@ -99,7 +92,7 @@ def worst_values(found: Mapping[str, xr.Dataset]) -> Table | None:
 def _notes(diagnostics: xr.Dataset, named: list[str], shared: xr.Dataset | None) -> Iterator[str]:
     """Name the worst cases, and say whether what all cases share converged."""
     if shared is not None and not shared["converged"].values.all():
-        yield population_verdict(shared) or verdict({"inferred": shared})
+        yield verdict({"inferred": shared})
     if not named:
         return
     rows = table(diagnostics, named)

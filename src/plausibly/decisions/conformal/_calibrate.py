@@ -1,7 +1,7 @@
 """What sets are to contain, and the losses of the calibration cases of one classifier, some cases at a time.
 
 Weights are by slot, as plausibilities are: a case has one for each named class, and one for all unnamed classes
-together, which share it equally or, under a population prior, in proportion to it. They sum to one in every case.
+together, which share it equally or, under a prior that is learned, in proportion to it. They sum to one in every case.
 """
 
 from collections.abc import Iterator

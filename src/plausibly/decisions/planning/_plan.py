@@ -149,17 +149,16 @@ def plan(
     :math:`H(E \lambda_i) - E H(\lambda_i)`, in nats.
 
     Cases are assumed to be independent. If they share sampled parameters that were learned from their own L annotations
-    (``class_prior="learned"``, ``"predictions"``, or ``"population"`` with ``shared="sampled"``), the variance that
-    these explain is assumed to be :math:`L / (L + n)` of it after n more labels, wherever they go: posterior variance
-    falls in inverse proportion to the number of observations (Bernstein–von Mises). If they were learned from other
-    cases, if labels do not say how far annotators agree (one per case), or if reliabilities are inferred, it is assumed
-    to stay as it is.
+    (``class_prior="learned"`` or ``"predictions"``), the variance that these explain is assumed to be
+    :math:`L / (L + n)` of it after n more labels, wherever they go: posterior variance falls in inverse proportion to
+    the number of observations (Bernstein–von Mises). If they were learned from other cases, if labels do not say how
+    far annotators agree (one per case), or if reliabilities are inferred, it is assumed to stay as it is.
 
     Three things are simulated: the second and later labels of a case, rankings, and the forecasts. One draw is taken as
     the truth, annotations are drawn from it, and all draws are reweighted. This is done for the most valuable cases
     only (at most 20,000), and for at most eight labels per case.
 
-    A forecast is only as good as the prior. If cases have few annotations, use ``class_prior="population"`` in
+    A forecast is only as good as the prior. If cases have few annotations, use ``class_prior="learned"`` in
     :func:`plausibly.aggregate`, which learns from all cases how common and how ambiguous classes are. If a uniform
     prior does not fit, planned labels may narrow intervals no more than labels of random cases. A posterior without the
     classifiers' predictions assumes that they know no more about a case than its annotations say. If they know more,
@@ -210,7 +209,7 @@ def plan(
         values = with_closed_forms(source, values, exact)
         rows = rows_by_draw(source, values)
         # Whether cases share parameters that were sampled with them.
-        shared = draws.attrs.get("shared") == "sampled" or "reliability" in draws["posterior"]
+        shared = "class_prior_shape" in draws.attrs or "reliability" in draws["posterior"]
         learned_from = _learned_from(draws, annotations)
         now = what_is_known(values, rows, source.n_cases, ci_prob, shared=shared, learned_from=learned_from)
         common = 0.0 if goal == "information" else float(now.removed(1)[goal_rows(source, goal)].mean())
@@ -312,5 +311,5 @@ def _learned_from(posterior: Posterior, annotations: Annotations) -> float:
     those to come, it has the same share, so that the ratio of the two is that of all cases.
     """
     attrs = posterior.attrs
-    of_cases = attrs.get("prior_from") == "cases" and attrs.get("shared") == "sampled" and spread(attrs) == "labels"
+    of_cases = attrs.get("prior_from") == "cases" and "class_prior_shape" in attrs and spread(attrs) == "labels"
     return float(annotations.n_annotations) if of_cases and "reliability" not in posterior["posterior"] else math.inf

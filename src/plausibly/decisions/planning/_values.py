@@ -258,7 +258,7 @@ def _run(
         if predicted is not None:
             given["predicted"] = predicted[..., at]
             most = max(part.rung, cases.n_classes if question.apart else 0) + predicted[..., 0].size
-            by_class = np.ndim(cases.concentration) > 0  # a population prior, whose plausibilities are all known
+            by_class = np.ndim(cases.concentration) > 0  # of a prior by class, under which all are known
             unnamed = np.maximum(cases.n_classes - np.arange(most + 1), 0)
             given["cover"] = coefficients(np.zeros(1) if by_class else cases.concentration * unnamed)
         if scores is not None:

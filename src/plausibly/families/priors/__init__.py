@@ -18,7 +18,6 @@ Without predictions, the same program learns one Dirichlet prior for all cases: 
 experts disagree.
 """
 
-from plausibly.families.priors import population as population
 from plausibly.families.priors._case_priors import CasePriors as CasePriors
 from plausibly.families.priors._case_priors import ClassPrior as ClassPrior
 from plausibly.families.priors._predictions import KAPPA as KAPPA

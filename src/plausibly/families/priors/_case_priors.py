@@ -1,28 +1,22 @@
-"""Layout of cases under a prior that is learned: slots, and Dirichlet shapes of one component or several."""
+"""Layout of cases under a prior that is learned: slots and Dirichlet shapes."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from scipy.special import gammaln
 
 from plausibly.data.annotations import REMAINDER, Annotations, Slots
-
-_LEAST = 1e-9
 
 
 @dataclass(frozen=True)
 class CasePriors:
-    """Heads and prior shapes of some cases."""
+    """Slots and prior shapes of some cases."""
 
     slots: Slots  #: named classes, likely ones, and the remainder
     core: Slots  #: named classes and the remainder of all others, over which engines sample
-    heads: Int[np.ndarray, "case head"]
-    #: log prior probabilities of the components: heads, or pairs of a node of difficulty and a head
-    log_weight: Float[np.ndarray, "case component"]
-    shape: Float[np.ndarray, "component slot"]  #: prior shapes over ``slots``
-    core_shape: Float[np.ndarray, "component core"]  #: the same over ``core``
+    shape: Float[np.ndarray, " slot"]  #: prior shapes over ``slots``
+    core_shape: Float[np.ndarray, " core"]  #: the same over ``core``
 
     def select(self, which: Bool[np.ndarray, " case"]) -> "CasePriors":
         """Return the priors of some cases."""
@@ -30,10 +24,8 @@ class CasePriors:
         return CasePriors(
             self.slots.select(which),
             self.core.select(which),
-            self.heads[which],
-            self.log_weight[which],
-            self.shape[:, of_slot],
-            self.core_shape[:, of_core],
+            self.shape[of_slot],
+            self.core_shape[of_core],
         )
 
     def core_of(self) -> Int[np.ndarray, " slot"]:
@@ -48,17 +40,6 @@ class CasePriors:
         """Expand label counts of the core slots to all slots; counts of a remainder are 0."""
         return np.where(self._is_named(), counts[self.core_of()], 0)
 
-    def weights(self, counts: Float[np.ndarray, " core"]) -> Float[np.ndarray, "case component"]:
-        """Posterior probabilities of the components of every case, exact given label counts."""
-        shape = np.maximum(self.core_shape, _LEAST)
-        terms = np.where(counts > 0, gammaln(shape + counts) - gammaln(shape), 0)
-        start = self.core.start[:-1]
-        logs = self.log_weight + np.add.reduceat(terms, start, axis=1).T
-        whole, total = np.add.reduceat(shape, start, axis=1).T, np.add.reduceat(counts, start)[:, None]
-        logs += gammaln(whole) - gammaln(whole + total)
-        weight = np.exp(logs - logs.max(1, keepdims=True))
-        return weight / weight.sum(1, keepdims=True)
-
     def _is_named(self) -> np.ndarray:
         width = int(self.slots.class_index.max(initial=0)) + 2
         keys, core = (slots.case.astype(np.int64) * width + slots.class_index for slots in (self.slots, self.core))
@@ -70,22 +51,10 @@ class ClassPrior(Protocol):
 
     kind: ClassVar[str]  #: as the argument ``class_prior``
     evidence: Any  #: what classifiers say of the cases, None if nothing
-    #: posterior (``plausibly.inference.Form``) given names of cases, slots, label counts, a seed and perhaps numbers of
-    #: draws of the shared parameters, if each draw has another of these; None if the draws of a chain share them
-    closed_form: Any
 
     @property
     def n_draws(self) -> int:
         """Number of draws of the shared parameters."""
-        ...
-
-    @property
-    def has_samples(self) -> bool:
-        """Whether there are draws of the shared parameters, not just an estimate."""
-        ...
-
-    def estimated(self) -> "ClassPrior":
-        """Return the estimate without draws of the shared parameters, if there is one."""
         ...
 
     @property
@@ -99,11 +68,20 @@ class ClassPrior(Protocol):
         ...
 
     def lay_out(self, annotations: Annotations) -> CasePriors:
-        """Lay out the slots of cases, with shapes given the estimate or the first draw."""
+        """Lay out the slots of cases, with shapes given the first draw."""
         ...
 
     def given(self, priors: CasePriors, annotations: Annotations, number: int) -> CasePriors:
         """Return the same layout with the shapes given a draw of the shared parameters."""
+        ...
+
+    def closed_form(
+        self, cases: np.ndarray, slots: Slots, counts: Float[np.ndarray, " slot"], seed: int, **numbers: Any
+    ) -> Any:
+        """Posterior (``plausibly.inference.Form``) of cases given label counts.
+
+        ``numbers=`` are those of the draws of the shared parameters, of which every draw has another.
+        """
         ...
 
     def arguments(self) -> dict[str, Any]:

@@ -37,15 +37,10 @@ class PredictionsPrior:
     fit: Fit
     spread: Literal["labels", "assumed", "unknown"] = "labels"  #: what says how far experts agree in a case
     kind: ClassVar = "predictions"  #: as the argument ``class_prior``
-    has_samples: ClassVar = True  #: there is no estimate
-
-    def estimated(self) -> "PredictionsPrior":
-        """Return the prior itself."""
-        return self
 
     def arguments(self) -> dict[str, Any]:
         """Arguments of an aggregation with this prior."""
-        return {"class_prior": f"{self.kind} {self.digest()}", "shared": "sampled"}
+        return {"class_prior": f"{self.kind} {self.digest()}"}
 
     @classmethod
     def learn(
@@ -146,14 +141,11 @@ class PredictionsPrior:
             slots = Slots.of_every_class(annotations.n_cases, annotations.n_classes)
         else:
             slots = self._likely_slots(annotations, core)
-        heads = np.zeros((annotations.n_cases, 1))
-        nothing = np.zeros((1, 0))
-        priors = CasePriors(slots, core, heads.astype(np.int64), heads, nothing, nothing)
-        return self.given(priors, annotations, 0)
+        return self.given(CasePriors(slots, core, np.zeros(0), np.zeros(0)), annotations, 0)
 
     def given(self, priors: CasePriors, annotations: Annotations, number: int) -> CasePriors:
         """Return the same layout with the shapes given another draw of the shared parameters."""
-        shape, core_shape = (self.shapes(annotations, slots, [number]) for slots in (priors.slots, priors.core))
+        shape, core_shape = (self.shapes(annotations, slots, [number])[0] for slots in (priors.slots, priors.core))
         return replace(priors, shape=shape.astype(np.float64), core_shape=core_shape.astype(np.float64))
 
     def shapes(self, annotations: Annotations, slots: Slots, numbers: Sequence[int]) -> Float[np.ndarray, "draw slot"]:

@@ -88,7 +88,7 @@ class Regressions(Form):
         log_scores = np.moveaxis(self.log_scores[..., cases], 2, 1)
         shape = slot_shapes(parameters, log_scores, self.log_prevalence, slots, len(self.names))
         shape += self.counts[own]
-        words = stream_words(case_keys(self.seed, self.names[cases]))[Stream.POPULATION]
+        words = stream_words(case_keys(self.seed, self.names[cases]))[Stream.PRIOR]
         draw_in_place(shape, slots, words)
         return shape.reshape(chains, draws, -1)
 

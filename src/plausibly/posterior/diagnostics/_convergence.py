@@ -1,6 +1,5 @@
 """The rule of :mod:`plausibly.diagnostics`, applied to draws and to trajectories."""
 
-import json
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
@@ -357,9 +356,4 @@ def shared_convergence(posterior: Posterior) -> xr.Dataset | None:
     for name in ("reliability_convergence", "shared_convergence"):
         if name in groups:
             return groups[name]
-    found = dict(json.loads(str(posterior.attrs.get("population", "{}"))).get("convergence", {}))
-    if not found:
-        return None
-    names = np.array(found.pop("quantity"), str)
-    columns = {name: ("quantity", np.array(values)) for name, values in found.items()}
-    return xr.Dataset(columns, {"quantity": names}, {"of": "population", "chains": 2, "quantities": len(names)})
+    return None

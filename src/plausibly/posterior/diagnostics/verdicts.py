@@ -64,24 +64,6 @@ trusted: use more draws (draws=1000)."
     return f"{sentence} Results that depend on them should not be trusted: {_next_step(list(sampled.values()))}."
 
 
-def population_verdict(shared: xr.Dataset | None) -> str:
-    """Say in a sentence which parameters of a population did not converge, nothing if all did.
-
-    Draws of cases do not show it, since they are exact given these parameters.
-    """
-    if shared is None or shared.attrs.get("of") != "population" or shared["converged"].values.all():
-        return ""
-    bad = shared.isel(quantity=~shared["converged"].values)
-    at = int(bad["r_hat"].values.argmax())
-    return (
-        f"The population prior did not converge in {bad.sizes['quantity']} of {shared.sizes['quantity']} parameters, "
-        f"worst in {bad['quantity'].values[at]} (R-hat {float(bad['r_hat'][at]):.2f}): plausibilities of all cases "
-        "depend on it. Estimate it with more sweeps, as in pb.priors.population.estimate(annotations, draws=2000, "
-        "warmup=1000), pass the result as class_prior, and see whether results change; for shared='sampled', add "
-        "samples=True."
-    )
-
-
 def _next_step(convergence: Sequence[xr.Dataset]) -> str:
     """Say what helps against what failed most often."""
     highest = max(float(found["r_hat"].where(~found["converged"]).max().fillna(0)) for found in convergence)
