@@ -27,6 +27,8 @@ SMALLER = {
         "N, PEOPLE = 300, 6": "N, PEOPLE = 150, 6",
         "draws=600, chains=2, warmup=300": "draws=250, chains=2, warmup=150",
     },
+    "model_choice": {"np.ones(3), size=40": "np.ones(3), size=16"},
+    "own_model": {"draws=500": "draws=100"},
     "reliability": {"draws=500, warmup=300": "draws=50, warmup=50"},
 }
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
