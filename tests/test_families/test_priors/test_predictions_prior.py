@@ -199,6 +199,22 @@ def test_exact_draws_have_the_moments_of_their_shapes():
 
 
 @pytest.mark.slow
+def test_likely_classes_that_nobody_named_have_their_shares_in_sampled_draws_as_in_exact_ones():
+    _, annotations, scores = world(12, 40, labels=2, classifiers=1, concentration=0.1)
+    prior = PredictionsPrior.learn(annotations, Evidence.of(scores, annotations), draws=4, seed=0)
+    given = {"class_prior": prior, "reliability": 1, "draws": 500, "progress": False}
+    exact, sampled = (pb.aggregate(annotations, model, **given) for model in ("dirichlet-categorical", "plackett-luce"))
+    draws = [of["posterior"]["plausibility"].values.reshape(2000, -1) for of in (exact, sampled)]
+    slots, named = prior.lay_out(annotations).slots, np.zeros((12, 40), bool)
+    named[annotations.entry_case, annotations.entry_class] = True
+    likely = ~slots.is_remainder & ~named[slots.case, slots.class_index]
+    assert likely.sum() > 5
+    for moment in (np.mean, np.std):
+        one, other = (moment(of[:, likely], axis=0) for of in draws)
+        np.testing.assert_allclose(other, one, rtol=0.25, atol=0.01)
+
+
+@pytest.mark.slow
 def test_many_classes_have_slots_where_mass_is_likely():
     """The remainder has the shapes of all classes without a slot."""
     random = np.random.default_rng(0)
