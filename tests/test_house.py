@@ -20,15 +20,15 @@ LIMITS: dict[str, dict[str, int]] = {
     "lines of code": {
         "aggregation": 5813,  # panels of a sweep, and their rows; width of intervals
         "agreement": 8711,  # reader studies; models that rate higher; a sentence for each note; 0 and 1
-        "app": 13673,  # requirements that constants would meet; pages of every result; the end of commands
+        "app": 13674,  # requirements that constants would meet; pages of every result; the end of commands
         "base": 2299,  # lanes of rejection, from posterior; results in notebooks; products in one thread
         "data": 15675,  # NAME=FILE; grades, sets in a cell, rows of spans; what to give where a file is not read
         "decisions": 3888,  # what is said of sets without the prior
         "distances": 1858,  # distances of sets
         "distributions": 1231,
         "evaluation": 7276,  # the most common class; means over many classes of few cases; panels of other experts
-        "families": 4505,  # families say how annotators answer; points of chains; chains of ratings abreast
-        "inference": 4783,  # closed forms; gamma variables side by side; all chains abreast; widths of slices
+        "families": 4506,  # families say how annotators answer; points of chains; chains of ratings abreast
+        "inference": 4763,  # closed forms; gamma variables side by side; all chains abreast; widths of slices
         "metrics": 3579,  # average precision of resampled cases
         "models": 2000,  # axes of chains and of points in signatures
         "plausibly": 117,

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice, pairwise
 from typing import Any
 
@@ -41,13 +40,6 @@ class Sampler:
     #: backwards: it grows at both ends, in little more than half the time, as a call of NumPy takes longer than what it
     #: computes.
     twice: bool = False
-
-    @classmethod
-    def of_single_chains(
-        cls, sweeps: Callable[[Moves], Iterator[Any]], kept: Callable[[Any, int], Mapping[str, Any]], **settings: int
-    ) -> "Sampler":
-        """Make a sampler from sweeps of one chain, and arrays of a draw that have no axis of chains."""
-        return cls(partial(_sweeps_of_one, sweeps), partial(_kept_of_one, kept), **settings)
 
     def run(self, numbers: Sequence[int], advance: Callable[[int], Any] = lambda steps: None) -> list[Chain]:
         """Draws (draw, …) by site of chains that advance together.
@@ -124,18 +116,6 @@ def doubled(state: Any) -> Any:
     if isinstance(state, tuple):
         return tuple(map(doubled, state))
     return {name: doubled(of) for name, of in state.items()} if isinstance(state, dict) else np.concatenate([state] * 2)
-
-
-def _sweeps_of_one(
-    sweeps: Callable[[Moves], Iterator[Any]], random: Moves, chains: int, double: int | None
-) -> Iterator[Any]:
-    assert chains == 1
-    assert double is None
-    return sweeps(random)
-
-
-def _kept_of_one(kept: Callable[[Any, int], Mapping[str, Any]], state: Any, number: int) -> dict[str, Any]:
-    return {name: np.asarray(value)[None] for name, value in kept(state, number).items()}
 
 
 def _parts(groups: Sequence[list[int]], n: int) -> list[Sequence[list[int]]]:

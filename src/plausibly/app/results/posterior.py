@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import xarray as xr
 
@@ -43,7 +44,7 @@ def screen(posterior: Posterior, diagnostics: xr.Dataset, label: str = "", ci_pr
     sites, attrs = posterior["posterior"], posterior.attrs
     told = [verdict({label or model_of(posterior) or "posterior": diagnostics})]
     if "reliability" in sites:
-        ends = median_and_ends("median", sites["reliability"].values.ravel(), ci_prob)
+        ends = median_and_ends("median", np.ravel(sites["reliability"]), ci_prob)
         numbers = "Reliability {median:.2f}, between {lower:.2f} and {upper:.2f}".format(**ends)
         told.insert(0, f"{numbers} with {percent(ci_prob)} probability.")
     notes, shown = [attrs.get("err_together", "")], None

@@ -147,6 +147,7 @@ class _State:
 
         def columns(of: tuple[np.ndarray, int] | None) -> csr_array:
             if of is None:
+                assert rated.x is not None
                 return csr_array(rated.x[rated.case])
             return csr_array((np.ones(n), (ratings, of[0])), shape=(n, of[1]))
 
