@@ -81,7 +81,7 @@ def accepted(model: Model, engine: str = "auto") -> dict[str, Any]:
     Examples
     --------
     >>> accepted(MODELS["irn"]), list(accepted(MODELS["prirn"]))
-    ({'ties': 'split'}, ['reliability', 'concentration', 'ties', 'class_prior', 'shared', ..., 'draws', 'chains'])
+    ({'ties': 'split'}, ['reliability', 'concentration', 'ties', 'class_prior', 'draws', 'chains'])
     """
     engine = model.engines[0] if engine == "auto" else engine
     alone = ("draws", "chains")

@@ -149,7 +149,7 @@ class Model:
     >>> [model.name for model in pb.models.MODELS.values() if model.exact]
     ['dirichlet-categorical', 'normal-scores', 'prirn']
     >>> pb.models.MODELS["prirn"].arguments
-    {'reliability': 30.0, 'concentration': 0.01, 'ties': 'split', 'class_prior': 'uniform', ...}
+    {'reliability': 30.0, 'concentration': 0.01, 'ties': 'split', 'class_prior': 'uniform'}
     """
 
     name: str
