@@ -24,6 +24,9 @@ def measure(quick: bool = False) -> Iterator[Row]:
         what = f"accuracy, AUROC, Brier, {n:,} × 2, {REPLICATES:,} replicates"
         remark = f"{name}; half widths of AUROC {ends[0]:.4f}, {ends[1]:.4f}"
         yield Row(what, ours, "s", seconds, remark=remark)
+    (ours, theirs, ends), _ = apart(_binomial, n)
+    remark = f"SciPy's interval of a share (Wilson), without clusters; half widths {ends[0]:.4f}, {ends[1]:.4f}"
+    yield Row(f"accuracy alone and its interval, {n:,}", ours, "s", theirs, remark=remark)
     (ours, theirs, difference), _ = apart(_alpha, n)
     remark = f"table of coincidences, which has no interval; values differ by {difference:.1g}"
     yield Row(f"alpha and its interval, {n:,} cases × {PER_CASE}", ours, "s", theirs, remark=remark)
@@ -41,10 +44,9 @@ def _fastest(function, times: int = 3):
     return min(seconds[1:] or seconds), found
 
 
-def _bootstrap(n: int):
-    """Seconds, those of others by what they do, and half of the width of 95 % intervals, ours and theirs."""
+def _evaluated(n: int, names: list[str]):
+    """Labels, probabilities that they are predicted with, and seconds and results of metrics with intervals."""
     import numpy as np
-    from sklearn import metrics
 
     import plausibly as pb
 
@@ -52,9 +54,28 @@ def _bootstrap(n: int):
     label = random.integers(0, 2, n)
     p = 1 / (1 + np.exp(-(2 * label - 1) - 1.5 * random.normal(size=n)))
     annotations = pb.Annotations.from_labels(np.array(["no", "yes"])[label][:, None].tolist(), ["no", "yes"])
-    names = ["accuracy", "auroc", "brier"]
     options = {"metrics": names, "truth": "annotator", "replicates": REPLICATES, "progress": False}
-    ours, results = _fastest(lambda: pb.evaluate(annotations, {"A": np.stack([1 - p, p], axis=1)}, **options))
+    return label, p, *_fastest(lambda: pb.evaluate(annotations, {"A": np.stack([1 - p, p], axis=1)}, **options))
+
+
+def _binomial(n: int):
+    """Seconds of the accuracy with its interval, those of a binomial one, and half of the widths of both."""
+    import numpy as np
+    from scipy.stats import binomtest
+
+    label, p, ours, results = _evaluated(n, ["accuracy"])
+    theirs, found = _fastest(lambda: binomtest(int(((p >= 0.5) == label).sum()), n).proportion_ci(0.95, "wilson"))
+    low, high = np.quantile(results["accuracy_total"].values, [0.025, 0.975])
+    return ours, theirs, ((high - low) / 2, (found.high - found.low) / 2)
+
+
+def _bootstrap(n: int):
+    """Seconds, those of others by what they do, and half of the width of 95 % intervals, ours and theirs."""
+    import numpy as np
+    from sklearn import metrics
+
+    label, p, ours, results = _evaluated(n, ["accuracy", "auroc", "brier"])
+    random = np.random.default_rng(1)
 
     def loop():
         found = []
