@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import plausibly as pb
-from plausibly.base.errors import PlausiblyWarning, PredictionError
+from plausibly.base.errors import ArgumentError, PlausiblyWarning, PredictionError
 from plausibly.data.annotations import Annotations
 from plausibly.data.labels import Labels
 from plausibly.data.labels.predictions import read_models
@@ -246,6 +246,10 @@ def test_a_table_with_a_column_for_each_classifier(tmp_path):
         said = pytest.warns(PlausiblyWarning, match="'cnn' for the probability of 'b'")
         with said if column == "cnn" else nullcontext():
             np.testing.assert_allclose(line_up(f"{path}:{column}", annotations, positive="b"), expected)
+    with pytest.raises(
+        ArgumentError, match="positive must be a class, but 'malignant' was given: choose from 'a', 'b'"
+    ):
+        line_up(f"{path}:cnn", annotations, positive="malignant")
     labels = Labels.of({"p": {"ann": "a", "bob": "b"}, "q": {"ann": "b"}})
     path.write_text("site,case,gpt\nx,p,b\ny,q,a\n")
     said = read_models({"gpt": f"{path}:gpt"}, labels, np.array([True, True]))["gpt"]

@@ -13,7 +13,7 @@ from scipy.special import softmax
 
 from plausibly.base.checks import are_percentages
 from plausibly.base.errors import ArgumentError, PlausiblyWarning, PredictionError, show
-from plausibly.base.names import some
+from plausibly.base.names import same_names, some
 from plausibly.base.progress import logged
 from plausibly.data.annotations import Annotations
 from plausibly.data.annotations.io.class_columns import POSITIVE, class_of_column, same_classes
@@ -201,7 +201,7 @@ def line_up(
     """
     if extra not in ("refuse", "ignore"):
         raise ArgumentError(f'extra must be "refuse" or "ignore", but {extra!r} was given: choose one of the two.')
-    logits = isinstance(source, Logits)
+    positive, logits = check_positive(annotations.classes, positive), isinstance(source, Logits)
     source = source.source if isinstance(source, Logits) else source
     with logged(f"Reading {source}" if is_path(source) else ""), naming(source if is_path(source) else "predictions"):
         matrix = scores_of(source, annotations.classes, annotations.cases, positive, logits, ordered)
@@ -368,6 +368,19 @@ def _check_grades(value: Float[np.ndarray, " row"], grades: Float[np.ndarray, " 
         raise PredictionError(
             f"row {row + 1}: {value[row]:g} is far from the grades, {low:g} to {high:g}; predict in their units"
         )
+
+
+def check_positive(classes: np.ndarray, positive: Any) -> str | None:
+    """Refuse a positive class that there is not."""
+    if positive is not None and str(positive) not in classes:
+        raise ArgumentError(f"positive must be a class, but {show(positive)} was given: choose from {some(classes)}.")
+    for pair in same_names(map(str, classes)) if positive is not None else ():
+        if str(positive) in pair:
+            raise ArgumentError(
+                f"the classes {pair[0]!r} and {pair[1]!r} differ only in spelling, so one would count as not positive: "
+                "write them alike."
+            )
+    return None if positive is None else str(positive)
 
 
 def _of_two_classes(matrix: Matrix, classes: np.ndarray, source: Any, positive: str | None, logits: bool) -> Matrix:

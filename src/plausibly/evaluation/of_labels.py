@@ -19,7 +19,7 @@ from plausibly.base.random_streams import Stream, key_words
 from plausibly.data.annotations import Annotations, read_risks
 from plausibly.data.groups import Groups, check_clusters, check_weights, read_groups, typical_weight
 from plausibly.data.labels.verified import Selection
-from plausibly.data.predictions import line_up, named_predictions
+from plausibly.data.predictions import check_positive, line_up, named_predictions
 from plausibly.evaluation._label_results import label_values
 from plausibly.evaluation._label_sums import Labels
 from plausibly.evaluation._unseen_case import columns, unseen_cases
@@ -30,7 +30,7 @@ from plausibly.evaluation.measure import measure_labels
 from plausibly.evaluation.metrics import COORDINATES, MetricsByKind, check_lengths, check_order, read_metrics
 from plausibly.evaluation.panel_tables import first_choices
 from plausibly.evaluation.summaries import SUFFIX
-from plausibly.evaluation.thresholds import check_positive, check_thresholds, positive_index
+from plausibly.evaluation.thresholds import check_thresholds, positive_index
 from plausibly.evaluation.truth import Truth, truth_of_labels, truths_in_words
 from plausibly.metrics.decisions import NO_ANSWER, Cost, pairs
 from plausibly.metrics.declared import OfLabels

@@ -10,10 +10,10 @@ from jaxtyping import Float
 from plausibly.base.arviz import Posterior
 from plausibly.base.bootstrap import PANEL
 from plausibly.base.errors import ArgumentError, show
-from plausibly.base.names import same_names, some
+from plausibly.base.names import some
 from plausibly.data.annotations import Annotations
 from plausibly.data.annotations.io.spellings import positive_of_two
-from plausibly.data.predictions import Marked, line_up, named_predictions
+from plausibly.data.predictions import Marked, check_positive, line_up, named_predictions
 from plausibly.evaluation.evidence import WITHHELD, spread
 from plausibly.evaluation.truth import Truth, check_truth, truth_of_labels
 from plausibly.metrics.declared import check_probabilities, descending
@@ -109,19 +109,6 @@ def labels_of_posterior(source: Any) -> Annotations:
         return source
     with opened(source) if isinstance(source, str | PathLike) else reading(source) as posterior:
         return annotations_of(posterior, every=False)
-
-
-def check_positive(classes: np.ndarray, positive: Any) -> str | None:
-    """Refuse a positive class that there is not."""
-    if positive is not None and str(positive) not in classes:
-        raise ArgumentError(f"positive must be a class, but {show(positive)} was given: choose from {some(classes)}.")
-    for pair in same_names(map(str, classes)) if positive is not None else ():
-        if str(positive) in pair:
-            raise ArgumentError(
-                f"the classes {pair[0]!r} and {pair[1]!r} differ only in spelling, so one would count as not positive: "
-                "write them alike."
-            )
-    return None if positive is None else str(positive)
 
 
 def positive_index(classes: np.ndarray, positive: str | None) -> int:

@@ -277,7 +277,8 @@ class Settled:
         diagnosed.attrs |= {"modes": shared.constants["modes"]} if shared.constants.get("modes") else {}
         described = self.describe() | {"thinning": thinning if self.engine == "gibbs" else 1}
         described["converged"] = f"{int(diagnosed['converged'].sum())} of {n_cases} cases"
-        if said := shared.constants.get("err_together"):
+        said = shared.constants.get("err_together")
+        if said and shared.judged["converged"].values.mean() > 0.5:  # else the errors it is from are not known
             described["err_together"] = said
         if self.evidence is not None:
             described["evidence"] = json.dumps(self.evidence.describe() | {"method": self.engine})

@@ -435,7 +435,7 @@ def test_a_table_with_a_column_for_each_classifier(labels, tmp_path):
         (one, "labels of one rater") for one in ("gpt", "llama")
     ]
     assert parse(of(found, "evaluate"))["predictions"] == [f"{one}={names}:{one}" for one in ("gpt", "llama")]
-    assert "31 checks found" in run(of(found, "audit")).output  # 23 without predictions
+    assert "32 checks found" in run(of(found, "audit")).output  # 24 without predictions
     said = table(tmp_path / "m.csv", "case,prediction", *(f"c{i},{'ab'[i % 2] if i else ''}" for i in range(30)))
     found = pb.doctor([labels, said])
     assert "2 different, 'b', 'a', 1 blank" in str(found.files[1])
@@ -546,3 +546,15 @@ def test_readers_under_conditions_models_among_raters_and_files_without_annotati
     rows = [f"{case},eve,{label}" for case, _, label in said[::4]]
     alone = table(tmp_path / "one.csv", "case,annotator,label", *rows)
     assert f"--predictions eve={alone}:eve" in of(pb.doctor([among, alone]), "evaluate")
+
+
+def test_headers_alone_and_classes_beside_a_sheet_that_does_not_fit(tmp_path):
+    (tmp_path / "classes.txt").write_text("neg\nneu\npos\n")
+    labels = "".join(f"t{i},{who},{['neg', 'pos'][i % 2]}\n" for i in range(12) for who in "ab")
+    (tmp_path / "labels.csv").write_text(f"case,annotator,label\n{labels}")
+    (tmp_path / "head.csv").write_text("case,annotator,label\n")
+    grades = "".join(f"t{i},r{j},{1 + (i + j) % 5}\n" for i in range(12) for j in (1, 2))
+    (tmp_path / "grades.csv").write_text(f"case,rater,grade\n{grades}t20,r1,85%\n")
+    shown = run(f"plausibly doctor {tmp_path}").output
+    assert "head.csv" in shown
+    assert "grades.csv" in shown

@@ -15,6 +15,7 @@ from plausibly.app.report._summary import _judged_by, attainable, certainty_in_w
 from plausibly.app.report._summary import freed_shape as freed_of
 from plausibly.app.report.panels import agreement_sentence, constant_in_words, of_panels
 from plausibly.app.report.tables import lead
+from plausibly.app.results import posterior as of_posterior
 from plausibly.app.results.evaluation import of_sweep
 from plausibly.app.results.posterior import worst_values
 from plausibly.posterior.diagnostics.verdicts import failures
@@ -24,6 +25,17 @@ from tests.test_app.test_report.page import without_figures
 
 QUIET = {"progress": False}
 FAST = {"draws": 50, "k": 1} | QUIET
+
+
+def test_a_posterior_says_which_quantities_of_all_cases_did_not_converge(monkeypatch):
+    cases = xr.Dataset({"converged": ("case", [True]), "r_hat": ("case", [1.0])}, {"case": ["p"]})
+    values = {"converged": ("quantity", [True, False]), "r_hat": ("quantity", [1.0, 1.3])}
+    shared = xr.Dataset(values, {"quantity": ["accuracy of ann", "accuracy of bob"]})
+    monkeypatch.setattr(of_posterior, "shared_convergence", lambda posterior: shared)
+    posterior = xr.DataTree.from_dict({"/posterior": xr.Dataset()})
+    told = of_posterior.screen(posterior, cases, "m").headline
+    assert told.startswith("Chains converged in all 1 cases (m). Chains did not converge in 1 of 2 quantities")
+    assert "(what all cases share: 1): 'accuracy of bob'" in told
 
 
 def short(swept):

@@ -194,7 +194,7 @@ def test_files_of_counts_have_anonymous_annotators(tmp_path):
     succeed("convert", path, tmp_path / "new.csv", "--from", "nested-counts", "--as", "counts")
     with pytest.warns(PlausiblyWarning, match="'total' is the sum of the others"):
         assert read_annotations(tmp_path / "new.csv") == expected
-    assert "23 checks found nothing" in succeed("audit", path, "--from", "nested-counts").output
+    assert "24 checks found nothing" in succeed("audit", path, "--from", "nested-counts").output
     assert "checks found nothing" not in succeed("audit", path).output
 
 

@@ -45,10 +45,10 @@ def found(table) -> set[str]:
 def test_every_check_is_a_row_and_finds_nothing_where_nothing_is_odd(cases):
     table = look(cases)
     assert found(table) == set()
-    assert len(table) == 22
+    assert len(table) == 23
     table = look(cases, {"A": np.eye(5)[TRUTH]})
     assert set(SERIOUS) - {"repeated rows"} <= set(table.index)  # of tables
-    assert len(set(table.index)) == len(table) == 30
+    assert len(set(table.index)) == len(table) == 31
     cases["p4"] = {"ann": [["wart"]]}
     assert look(cases).loc["one-annotator cases"].tolist()[:3] == [1, 40, "'p4'"]
 
@@ -61,6 +61,22 @@ def test_names_that_look_alike(cases):
     assert table.loc["similar case names"].tolist()[:3] == [1, 41, "'p7 = P7'"]
     assert table.loc["similar class names"].tolist()[:3] == [1, 12, "'nevus or so = Nevus-or  so'"]
     assert table.loc["similar annotator names"].tolist()[:3] == [1, 5, "'dan = Dan'"]
+
+
+@pytest.mark.parametrize("odd", ["85%", "9", "unsure", None])
+def test_rare_classes_that_are_no_grades(odd, tmp_path):
+    grades = [str(1 + (7 * i + 3 * j) % 5) for i in range(150) for j in range(2)]
+    grades[4] = odd or grades[4]
+    table = pd.DataFrame({"case": np.repeat(np.arange(150), 2), "annotator": ["ann", "bob"] * 150, "label": grades})
+    annotations = pb.Annotations.from_table(table.rename(columns={"label": "class"}), sorted({*grades}))
+    row = pb.audit(annotations).set_index("check").loc["odd classes among numbers"]
+    assert row.tolist()[:3] == ([1, 6, f"'{odd} (1 of 300)'"] if odd else [0, 5, ""])
+    table.to_csv(tmp_path / "a.csv", index=False)
+    if odd in ("85%", "unsure"):
+        assert f"labels are numbers but for {odd} (1 of 300)" in refuse("agreement", tmp_path / "a.csv").output
+        assert "nominal" in succeed("agreement", tmp_path / "a.csv", "--distance", "nominal").output
+    else:
+        assert "Distance: ordinal" in succeed("agreement", tmp_path / "a.csv").output
 
 
 def test_a_second_opinion_under_a_numbered_name(cases):
@@ -296,7 +312,7 @@ def test_repeated_rows_on_the_command_line(tmp_path):
     assert "serious: repeated rows" in " ".join(done.output.split())
     row = pd.read_csv(tmp_path / "out.csv").set_index("check").loc["repeated rows"]
     assert (row["count"], row["of"]) == (12, 32)
-    assert "38 % of all rows were left out" in row["meaning"]
+    assert "another row, 38 % of all. Each is counted once" in row["meaning"]
 
 
 def test_predictions_in_percent(cases):

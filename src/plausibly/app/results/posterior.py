@@ -26,6 +26,7 @@ from plausibly.posterior.diagnostics import shared_convergence
 from plausibly.posterior.diagnostics.verdicts import STATISTICS, checks, table, verdict, worst
 from plausibly.posterior.says import assumption
 
+_NAMED = 3  # cases, or quantities, that did not converge
 _DIGITS = {"r_hat": ".3f", "ess_bulk": ",.0f", "ess_tail": ",.0f", "n_diverging": ",.0f"}
 _DIGITS |= {"e_bfmi": ".2f", "at_max_depth": ".0%"}
 _FORMATS = {words: _DIGITS[name] for name, words in STATISTICS.items()}
@@ -42,7 +43,12 @@ _ANNOTATORS: dict[str, tuple[str, Callable[..., pd.DataFrame], Callable[[pd.Data
 def screen(posterior: Posterior, diagnostics: xr.Dataset, label: str = "", ci_prob: float = CI_PROB) -> Screen:
     """Whether chains converged, with the annotators, and what the model assumes; `label` names the model."""
     sites, attrs = posterior["posterior"], posterior.attrs
-    told = [verdict({label or model_of(posterior) or "posterior": diagnostics})]
+    told, shared = (
+        [verdict({label or model_of(posterior) or "posterior": diagnostics}, _NAMED)],
+        shared_convergence(posterior),
+    )
+    if shared is not None and not shared["converged"].values.all():
+        told.append(verdict({"what all cases share": shared}, _NAMED))
     if "reliability" in sites:
         ends = median_and_ends("median", np.ravel(sites["reliability"]), ci_prob)
         numbers = "Reliability {median:.2f}, between {lower:.2f} and {upper:.2f}".format(**ends)

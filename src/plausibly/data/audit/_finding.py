@@ -25,6 +25,8 @@ MEANINGS = {
     "class.",
     "misspelt class names": "Class names that differ by one letter from one that is used at least {note} times as "
     "often. Probably a typo.",
+    "odd classes among numbers": "Rare classes that are no numbers, or far from all others, where the others are "
+    "numbers. Probably typos, which make names of grades: correct them, or leave such rows out.",
     "missing labels as classes": "Class names that stand for a missing answer and are counted as a diagnosis like any "
     "other. Leave such rows out with missing= (--missing).",
     "unclear classes": "Class names that may stand for a missing answer. If they do, leave such rows out with missing= "
@@ -33,8 +35,8 @@ MEANINGS = {
     "case.",
     "similar annotator names": "Annotator names that differ only in capitalisation, spaces or punctuation. Probably "
     "the same person.",
-    "repeated rows": "Rows with the same case, annotator and class as another row. The better rank was used here, "
-    "and {note} of all rows were left out; other commands refuse the table.",
+    "repeated rows": "Rows with the same case, annotator and class as another row, {note} of all. Each is counted "
+    "once. Where the ranks differ, the better one was used here, and other commands refuse the table.",
     "second answers": "Annotations that name several classes, where at least 98 % name a single one. Probably two "
     "answers of one annotator to one case, which are read as tied, or as first and second choice: keep one.",
     "several classes without a rank": "Annotations that name several classes, in data that rank none. These are read "

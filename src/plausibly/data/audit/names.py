@@ -8,6 +8,7 @@ import numpy as np
 
 from plausibly.base.names import no_answers, plain_name, same_names
 from plausibly.data.annotations import Annotations
+from plausibly.data.annotations.io.columns import odd_among_numbers
 from plausibly.data.audit._finding import SHOWN, Finding, Prints, known_names
 
 _WORD = re.compile(r"[^\W\d_]{5,}")  # shorter words are often a letter apart without being typos
@@ -25,6 +26,8 @@ def of_names(annotations: Annotations) -> Iterator[Finding]:
         if what == "class":
             typos = _typos(names.tolist(), np.bincount(annotations.entry_class, minlength=len(names)).tolist())
             yield Finding("misspelt class names", len(typos), len(names), typos, str(_RARE))
+            odd = odd_among_numbers(names, np.bincount(annotations.entry_class, minlength=len(names)))
+            yield Finding("odd classes among numbers", len(odd), len(names), odd)
             for check, found in zip(("missing labels as classes", "unclear classes"), no_answers(names), strict=True):
                 yield Finding(check, len(found), len(names), found)
 

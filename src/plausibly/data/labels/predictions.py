@@ -17,8 +17,9 @@ from plausibly.data.annotations.io.class_columns import POSITIVE
 from plausibly.data.annotations.io.columns import missing, to_codes
 from plausibly.data.annotations.io.files import TABLES, ending, naming
 from plausibly.data.annotations.io.predicted import is_path, unpack
-from plausibly.data.annotations.io.spellings import PREDICTED
-from plausibly.data.annotations.io.table_files import header_of
+from plausibly.data.annotations.io.source import texts_of
+from plausibly.data.annotations.io.spellings import PREDICTED, find
+from plausibly.data.annotations.io.table_files import header_of, read_columns
 from plausibly.data.annotations.matching import check_spelled, places, refuse_absent, shared_cases
 from plausibly.data.labels.container import Labels
 from plausibly.data.labels.table import Table, are_missing, read_table
@@ -171,6 +172,10 @@ def _one_column(source: Any, column: str) -> Any:
     """Choose the column of a table that holds the predictions; refuse one with several that may."""
     in_file = is_path(source) and ending(Path(source)) in TABLES and Path(source).exists()
     names = header_of(Path(source)) if in_file else list(map(str, getattr(source, "columns", ())))
+    if in_file and (who := find("annotator", names)) is not None:
+        people = [str(name) for name in np.unique(texts_of(read_columns(Path(source), [who])[who])) if str(name)]
+        if len(people) > 1:
+            raise PredictionError(f"these are the answers of {some(people)}, so name one of them: FILE:{people[0]}")
     if column == "score":
         found = [name for name in POSITIVE if name in names]
         return f"{source}:{found[0]}" if in_file and "score" not in names and len(found) == 1 else source

@@ -14,6 +14,7 @@ import numpy as np
 from plausibly.base.errors import ArgumentError
 from plausibly.data.annotations import Annotations
 from plausibly.data.annotations.io.answers import parsed
+from plausibly.data.annotations.io.columns import odd_among_numbers
 from plausibly.data.annotations.scores import MOST_GRADES
 from plausibly.data.labels.container import Labels, are_single
 from plausibly.distances import BY_TYPE, set_of, tree_of
@@ -59,6 +60,13 @@ def usual_distance(source: Any, labels: Labels) -> Usual:
         kind = "categories" if are_single(source) else "partial rankings"
     else:
         kind = type_of(labels)
+    if kind == "categories" and labels.values.dtype.kind in "OUT":
+        names, counts = np.unique(labels.values.astype(str), return_counts=True)
+        if odd := odd_among_numbers(names, counts):
+            raise ArgumentError(
+                f"labels are numbers but for {', '.join(odd)}: correct these, or leave them out; if all are names of "
+                'classes, say distance="nominal" (--distance nominal).'
+            )
     if kind not in USUAL:
         raise ArgumentError(
             f"there is no usual distance for labels that are {kind}; name it, as in distance=… (--distance …)."

@@ -116,6 +116,12 @@ def read_counts(source: "Source") -> Rows:
             )
         elif source.layout is None and _may_be_labels(matrix):
             n_cases, n = matrix.values.shape
+            if len(empty := np.flatnonzero(~matrix.values.any(axis=1))):
+                first = str(empty[0] + 1) if matrix.cases is None else str(matrix.cases[empty[0]])
+                raise AnnotationError(
+                    f"the numbers seem to be labels by annotators called {some(matrix.columns, 9)}, since counts would "
+                    f'leave case {first!r} without any: say layout="wide" (--layout wide)'
+                )
             votes = f"{matrix.values.sum():,.0f} labels, of classes called {some(matrix.columns, 9)}"
             raise AnnotationError(
                 f"the numbers may be counts ({votes}) or labels ({n_cases * n:,}, by annotators called so): say "

@@ -248,6 +248,18 @@ def is_number(cell: str) -> bool:
     return _is_number(pa.scalar(cell.strip()))
 
 
+def odd_among_numbers(names: np.ndarray, counts: np.ndarray) -> list[str]:
+    """Names of rare classes that are no numbers, or as far from all others as these from each other, among numbers."""
+    rare = counts <= counts.sum() / 100
+    numbers = np.array([float(name) if is_number(name) else np.nan for name in names])
+    usual = numbers[~rare]
+    if len(usual) < 3 or np.isnan(usual).any():
+        return []
+    span = np.ptp(usual)
+    odd = rare & (counts > 0) & ~((numbers > usual.min() - span) & (numbers < usual.max() + span))
+    return [f"{names[at]} ({counts[at]} of {counts.sum():,})" for at in np.flatnonzero(odd)]
+
+
 def _is_number(cell: pa.Scalar) -> bool:
     try:
         cell.cast(pa.float64())

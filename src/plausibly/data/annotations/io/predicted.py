@@ -208,7 +208,8 @@ def _column_of_file(source: Any, texts: str, numbers: str | None, classes: Colle
     frame = pd.DataFrame({"case": list_of(read[case])} if case is not None else {})
     cells = [None if cell is None or not str(cell).strip() else cell for cell in list_of(read[column])]
     if case is not None:
-        frame, cells = frame[[cell is not None for cell in cells]], [cell for cell in cells if cell is not None]
+        there = np.array([cell is not None for cell in cells], bool)
+        frame, cells = frame[there], [cell for cell in cells if cell is not None]
     as_text = [None if cell is None else str(whole(cell)).strip() for cell in cells]
     said = {cell for cell in as_text if cell is not None}
     if not all(map(is_number, said)) or said <= {*classes}:

@@ -61,7 +61,8 @@ def is_wide(source: Source) -> bool:
         return False
     if all(any(one in names for one in OUTCOMES[role]) for role in ("system_a", "system_b")):
         raise AnnotationError("these are comparisons of two systems, which plausibly systems reads (pb.systems)")
-    people = [name for name in map(str, source.names) if is_person(name) and name not in (source.classes or ())]
+    known = () if source.classes is None else source.classes
+    people = [name for name in map(str, source.names) if is_person(name) and name not in known]
     case, count, who = _case(source), _count(source), find("annotator", source.names)
     if "count" in source.roles or (len(people) == 1 and len(names) == 2 and case is not None):
         return True
