@@ -147,12 +147,11 @@ class _State:
 
         def columns(of: tuple[np.ndarray, int] | None) -> csr_array:
             if of is None:
-                assert rated.x is not None
                 return csr_array(rated.x[rated.case])
             return csr_array((np.ones(n), (ratings, of[0])), shape=(n, of[1]))
 
         parts = {name: columns(of) for name, of in codes.items()}
-        ends = np.cumsum([0, *(part.shape[1] for part in parts.values())])
+        ends = np.cumsum([0, *(np.shape(part)[1] for part in parts.values())])
         self.columns = dict(zip(parts, (slice(*own) for own in pairwise(ends)), strict=True))
         self.n_first = int(ends[-2] if groups else ends[-1])  #: of all but the largest group
         design = hstack(list(parts.values())).tocsr()
