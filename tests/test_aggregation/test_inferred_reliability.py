@@ -203,7 +203,8 @@ def test_the_posterior_is_one_like_any_other_with_likelihoods_by_annotator(panel
     assert table.set_index("annotator").loc["newcomer", "annotations"] == 1
     assert table["reliability"].is_monotonic_decreasing
     ax = pb.plots.annotator_reliabilities(panel)
-    assert [label.get_text() for label in ax.get_yticklabels()] == table["annotator"].tolist()[::-1]
+    assert [label.get_text() for label in ax.get_yticklabels()] == table["annotator"].tolist()
+    assert ax.yaxis_inverted()  # the first is at the top
     few = pb.plots.annotator_reliabilities(panel, most=3)
     assert len(few.get_yticklabels()) == 3
     assert "1 in between left out" in few.get_xlabel()

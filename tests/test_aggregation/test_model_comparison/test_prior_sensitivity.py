@@ -76,7 +76,7 @@ def test_a_learned_prior_has_a_median_of_its_concentration_to_choose(data, given
 def test_a_learned_prior_has_no_concentration_to_choose_and_no_classifier_leaves_certainties(data):
     variants = {"own": {"model": "prirn", "reliability": 30, "class_prior": "learned"}}
     found = pb.prior_sensitivity(*data, variants, k=1, draws=10, progress=False)
-    assert set(found.table["choice"]) == {"baseline", "ties"}
+    assert set(found.table["choice"]) == {"baseline", "ties", "prior_kappa"}
     found = pb.prior_sensitivity(data[0], {}, {"irn": None, "prirn": (30,)}, concentration=(0.5,), progress=False)
     assert all(metric.startswith("annotation_certainty") for metric in found.metrics)
     assert set(found.table["value"]) == {"", "full", "0.5"}
