@@ -312,7 +312,7 @@ def test_repeated_rows_on_the_command_line(tmp_path):
     assert "serious: repeated rows" in " ".join(done.output.split())
     row = pd.read_csv(tmp_path / "out.csv").set_index("check").loc["repeated rows"]
     assert (row["count"], row["of"]) == (12, 32)
-    assert "another row, 38 % of all. Each is counted once" in row["meaning"]
+    assert "another row, 37.5 % of all. Each is counted once" in row["meaning"]
 
 
 def test_predictions_in_percent(cases):

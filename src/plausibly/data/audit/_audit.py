@@ -178,7 +178,7 @@ def _once(rows: Rows, choices: str | None) -> tuple[Annotations, Finding]:
         f"{rows.cases[rows.case[row]]} / {rows.annotators[rows.annotator[row]]} / {rows.classes[rows.class_index[row]]}"
         for row in np.sort(order[again]).tolist()
     ]
-    share = f"{100 * len(repeated) / max(len(order), 1):.2g} %"
+    share = f"{len(repeated) / max(len(order), 1):.1%}".replace("%", " %")
     if repeated:
         kept = np.sort(order[~again])
         fields = {what: getattr(rows, what)[kept] for what in ("case", "annotator", "class_index", "rank", "order")}
