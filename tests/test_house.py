@@ -27,7 +27,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "distances": 1858,  # distances of sets
         "distributions": 1231,
         "evaluation": 7263,  # the most common class; means over many classes of few cases; panels of other experts
-        "families": 4506,  # families say how annotators answer; points of chains; chains of ratings abreast
+        "families": 4507,  # families say how annotators answer; points of chains; chains of ratings abreast
         "inference": 4763,  # closed forms; gamma variables side by side; all chains abreast; widths of slices
         "metrics": 3579,  # average precision of resampled cases
         "models": 2000,  # axes of chains and of points in signatures

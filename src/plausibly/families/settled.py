@@ -113,6 +113,7 @@ class Family(Protocol):
         ...
 
 
+APART = 1.1  #: R-hat from which on chains say different things of annotators
 ENOUGH = 100  #: effective draws of all chains that a quantity needs for cases to rest on it
 
 
@@ -278,7 +279,7 @@ class Settled:
         described = self.describe() | {"thinning": thinning if self.engine == "gibbs" else 1}
         described["converged"] = f"{int(diagnosed['converged'].sum())} of {n_cases} cases"
         said = shared.constants.get("err_together")
-        if said and shared.judged["converged"].values.mean() > 0.5:  # else the errors it is from are not known
+        if said and np.nanquantile(shared.judged["r_hat"].values, 0.75) < APART:  # else by chain, others err together
             described["err_together"] = said
         if self.evidence is not None:
             described["evidence"] = json.dumps(self.evidence.describe() | {"method": self.engine})
