@@ -26,7 +26,7 @@ from plausibly.posterior.diagnostics import shared_convergence
 from plausibly.posterior.diagnostics.verdicts import STATISTICS, checks, table, verdict, worst
 from plausibly.posterior.says import assumption
 
-_NAMED = 3  # cases, or quantities, that did not converge
+_NAMED = 3  # quantities that all cases share and that did not converge
 _DIGITS = {"r_hat": ".3f", "ess_bulk": ",.0f", "ess_tail": ",.0f", "n_diverging": ",.0f"}
 _DIGITS |= {"e_bfmi": ".2f", "at_max_depth": ".0%"}
 _FORMATS = {words: _DIGITS[name] for name, words in STATISTICS.items()}
