@@ -43,10 +43,8 @@ _ANNOTATORS: dict[str, tuple[str, Callable[..., pd.DataFrame], Callable[[pd.Data
 def screen(posterior: Posterior, diagnostics: xr.Dataset, label: str = "", ci_prob: float = CI_PROB) -> Screen:
     """Whether chains converged, with the annotators, and what the model assumes; `label` names the model."""
     sites, attrs = posterior["posterior"], posterior.attrs
-    told, shared = (
-        [verdict({label or model_of(posterior) or "posterior": diagnostics}, _NAMED)],
-        shared_convergence(posterior),
-    )
+    told = [verdict({label or model_of(posterior) or "posterior": diagnostics})]
+    shared = shared_convergence(posterior)
     if shared is not None and not shared["converged"].values.all():
         told.append(verdict({"what all cases share": shared}, _NAMED))
     if "reliability" in sites:
