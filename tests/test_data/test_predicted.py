@@ -182,6 +182,9 @@ def test_labels_and_scores_of_models_are_chosen_by_the_same_names(tmp_path):
     path.write_text(f"case,annotator,label\n{both}")
     with pytest.raises(PredictionError, match=r"the answers of 'ann', 'gpt', so name one of them: FILE:ann"):
         read_models({"gpt": path}, LABELS, np.ones(3, bool))
+    blank = "".join(f"{case},{who},a\n" for case, who in zip(CASES, ("gpt", "", "gpt"), strict=True))
+    assert models(path, f"case,annotator,label\n{blank}") == ["a"] * 3
+    path.write_text(f"case,annotator,label\n{both}")
     assert read_models({"gpt": f"{path}:gpt"}, LABELS, np.ones(3, bool))["gpt"].values.tolist() == ["a"] * 3
     series = pd.Series(["a", "b", "a"], index=CASES)
     assert read_models({"m": series}, LABELS, np.ones(3, bool))["m"].values.tolist() == series.tolist()

@@ -181,9 +181,9 @@ def aggregate(
         case. Where most cases have one label, these say nothing of it, and :func:`plausibly.evaluate` states accuracies
         only if it is given: their spread is then this prior's, not the data's.
     difficulty
-        Under models of one true
-        class, whether some cases are unclear (``"by-case"``, the default), so that they look like two classes in some
-        proportion, or like one and any, to annotators and in truth; or all are equally hard (``"same"``).
+        Under models of one true class, whether some cases are unclear (``"by-case"``, the default), so that they look
+        like two classes in some proportion, or like one and any, to annotators and in truth; or all are equally hard
+        (``"same"``).
     annotator_groups
         Annotators who may err together, such as language models (``"dawid-skene"``, ``"one-coin"``, raters who differ):
         a table with the columns annotator and group, by its path. Or a mapping, from groups to annotators or back.

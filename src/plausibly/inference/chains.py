@@ -24,8 +24,8 @@ class Sampler:
 
     ``sweeps(random, chains, double)`` yields the states of so many chains after each sweep, without end; it makes all
     of their moves by ``random``, so that a test can compare these with the program. After ``double`` sweeps, if this is
-    not None, there are copies of chains after them (:func:`doubled`). ``kept(state, number)`` returns arrays (chain, …)
-    of a draw by site; a site need not be in every draw.
+    not None, there are copies of chains after them (:func:`doubled`). ``kept(state, number)`` returns, by site, the
+    arrays (chain, …) of a draw; it may leave sites out of some draws.
     """
 
     sweeps: Callable[[Moves, int, int | None], Iterator[Any]]

@@ -24,9 +24,9 @@ def of_names(annotations: Annotations) -> Iterator[Finding]:
         alike = [f"{first} = {second}" for first, second in same_names(names.tolist())]
         yield Finding(f"similar {what} names", len(alike), len(names), alike)
         if what == "class":
-            typos = _typos(names.tolist(), np.bincount(annotations.entry_class, minlength=len(names)).tolist())
+            counts = np.bincount(annotations.entry_class, minlength=len(names))
+            typos, odd = _typos(names.tolist(), counts.tolist()), odd_among_numbers(names, counts)
             yield Finding("misspelt class names", len(typos), len(names), typos, str(_RARE))
-            odd = odd_among_numbers(names, np.bincount(annotations.entry_class, minlength=len(names)))
             yield Finding("odd classes among numbers", len(odd), len(names), odd)
             for check, found in zip(("missing labels as classes", "unclear classes"), no_answers(names), strict=True):
                 yield Finding(check, len(found), len(names), found)

@@ -173,7 +173,7 @@ def _one_column(source: Any, column: str) -> Any:
     in_file = is_path(source) and ending(Path(source)) in TABLES and Path(source).exists()
     names = header_of(Path(source)) if in_file else list(map(str, getattr(source, "columns", ())))
     if in_file and (who := find("annotator", names)) is not None:
-        people = [str(name) for name in np.unique(texts_of(read_columns(Path(source), [who])[who])) if str(name)]
+        people = sorted({*texts_of(read_columns(Path(source), [who])[who])} - {None})
         if len(people) > 1:
             raise PredictionError(f"these are the answers of {some(people)}, so name one of them: FILE:{people[0]}")
     if column == "score":
