@@ -45,7 +45,8 @@ def screen(posterior: Posterior, diagnostics: xr.Dataset, label: str = "", ci_pr
     sites, attrs = posterior["posterior"], posterior.attrs
     told = [verdict({label or model_of(posterior) or "posterior": diagnostics})]
     shared = shared_convergence(posterior)
-    if shared is not None and not shared["converged"].values.all():
+    # Where cases did not converge, what helps has been said.
+    if shared is not None and diagnostics["converged"].values.all() and not shared["converged"].values.all():
         told.append(verdict({"what all cases share": shared}, _NAMED))
     if "reliability" in sites:
         ends = median_and_ends("median", np.ravel(sites["reliability"]), ci_prob)
