@@ -20,7 +20,7 @@ LIMITS: dict[str, dict[str, int]] = {
     "lines of code": {
         "aggregation": 5813,  # panels of a sweep, and their rows; width of intervals
         "agreement": 8711,  # reader studies; models that rate higher; a sentence for each note; 0 and 1
-        "app": 13678,  # requirements that constants would meet; pages of every result; the end of commands
+        "app": 13679,  # requirements that constants would meet; pages of every result; the end of commands
         "base": 2299,  # lanes of rejection, from posterior; results in notebooks; products in one thread
         "data": 15727,  # odd grades; NAME=FILE; sets in a cell, rows of spans; what to give where a file is not read
         "decisions": 3888,  # what is said of sets without the prior
