@@ -10,7 +10,7 @@ import pytest
 from plausibly.agreement import Labels, alternative_annotator_test, discrepancy_ratio, judge
 from plausibly.agreement.judge import _fit
 from plausibly.agreement.judge._reasons import shared_error
-from plausibly.base.errors import ArgumentError, PlausiblyWarning
+from plausibly.base.errors import ArgumentError, PlausiblyWarning, PredictionError
 from plausibly.data.labels.predictions import read_models
 from tests import worlds
 from tests.worlds import answers, noisy, table
@@ -264,3 +264,18 @@ def test_a_model_among_the_annotators_meets_the_others_and_one_name_on_each_side
     with pytest.warns(PlausiblyWarning, match="annotators gave no label 'yes', which is predicted, but 'no'"):
         read = read_models({"m": dict.fromkeys("pqr", "yes")}, agreed, np.ones(3, bool))
     assert read["m"].values.tolist() == ["yes"] * 3
+
+
+def test_a_second_answer_of_a_model_is_named_and_kept_as_asked():
+    rows = [(str(case), who, "ab"[case % 2]) for case in range(8) for who in ("ann", "bob")]
+    model = [(str(case), "ab"[case % 2]) for case in range(8)]
+    twice, options = {"m": [*model, ("3", "a")]}, {"model": None, "replicates": 20, "progress": False}
+    with pytest.raises(PredictionError, match=r"case '3', model 'm': a second answer, 'a' after 'b': .*--repeats last"):
+        judge(rows, twice, **options)
+    with pytest.warns(PlausiblyWarning, match="kept the first one"):
+        first = judge(rows, twice, repeats="first", **options)
+    assert first.table["ratio"].to_dict() == judge(rows, {"m": model}, **options).table["ratio"].to_dict()
+    read = judge(rows, twice, repeats="readings", **options | {"model": "one-coin"})
+    assert read.left_out == "m gives case '3' several labels"
+    with pytest.warns(PlausiblyWarning, match="1 of 9 rows repeat"):
+        judge(rows, {"m": [*model, ("3", "b")]}, **options)

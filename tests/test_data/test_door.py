@@ -228,3 +228,16 @@ def test_of_second_answers_the_one_that_was_asked_for_counts():
         assert pb.read_annotations(rows, repeats=repeats).rankings("p") == {"ann": [[kept]], "bob": [["y"]]}
     assert Labels.of(rows, repeats="ties").values.tolist() == [["x", "y"], ["y"], ["z"], ["z"]]
     assert Labels.of(rows, repeats="readings").values.tolist() == ["x", "y", "y", "z", "z"]
+
+
+def test_columns_of_nothing_but_class_names_are_annotators(tmp_path):
+    (tmp_path / "a.csv").write_text("case,ann,bob\nc1,0,0\nc2,1.0,\nc3,0,1\n")
+    with pytest.raises(PlausiblyError, match=r"labels of 3 cases by annotators called 'ann', 'bob'.*--classes 0,1"):
+        pb.read_annotations(tmp_path / "a.csv")
+    for classes in ("0,1", ["0", "1"]):
+        read = pb.read_annotations(tmp_path / "a.csv", classes=classes)
+        assert (read.annotators.tolist(), read.n_annotations, read.classes.tolist()) == (["ann", "bob"], 5, ["0", "1"])
+    (tmp_path / "b.csv").write_text("case,0,1\nc1,0,1\nc2,1,0\n")
+    assert pb.read_annotations(tmp_path / "b.csv", classes="0,1").n_annotations == 2
+    with pytest.raises(PlausiblyError, match="header is wrong"):
+        pb.read_annotations(tmp_path / "a.csv", classes="no,yes")

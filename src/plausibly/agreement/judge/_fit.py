@@ -101,8 +101,9 @@ class Fit:
 def answers_of(labels: Labels, models: Mapping[str, Predictions], distance: Any, wanted: str | None) -> Answers | str:
     """Arrange labels for a model of annotators; or say why there is none for them."""
     counts = np.diff(labels.start) > 0
-    if any((np.diff(predicted.case) == 0).any() for predicted in models.values()):
-        return "a model gives several labels to a case"
+    for name, predicted in models.items():
+        for at in np.flatnonzero(np.diff(predicted.case) == 0)[:1]:
+            return f"{name} gives case {str(labels.cases[predicted.case[at]])!r} several labels"
     if ((np.diff(labels.case) == 0) & (np.diff(labels.annotator) == 0)).any():
         return "an annotator labels a case several times"
     if not all(np.isin(np.flatnonzero(counts), predicted.case).all() for predicted in models.values()):

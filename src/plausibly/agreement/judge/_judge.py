@@ -20,6 +20,7 @@ from plausibly.agreement.pairs import counted_once
 from plausibly.base.bootstrap import CI_PROB, REPLICATES, check_probability, check_replicates
 from plausibly.base.checks import check_choice, check_share, check_whole
 from plausibly.base.errors import ArgumentError, renamed
+from plausibly.data.annotations.io.long_table import check_repeats
 from plausibly.data.labels.container import Labels, column_names
 from plausibly.data.labels.gold import Gold, read_gold
 from plausibly.data.labels.predictions import Predictions, beside_models, read_models
@@ -137,6 +138,7 @@ def judge(
     clusters: str | Mapping[str, Any] | None = None,
     by: str | Sequence[str] | Mapping[str, Mapping[str, Any]] | None = None,
     intersections: bool = False,
+    repeats: Literal["refuse", "first", "last", "ties", "readings"] | None = None,
     tolerance: float | None = None,
     model: Literal["auto", "one-coin", "dawid-skene", "plackett-luce"] | None = "auto",
     ci_prob: float = CI_PROB,
@@ -197,6 +199,9 @@ def judge(
         are also reported for each group.
     intersections
         Whether to also report groups that combine several columns about cases.
+    repeats
+        What to do with several labels of one annotator, or of a model, for one case, as for :meth:`Labels.of`. With
+        ``"readings"``, questions 3 and 4 are left out.
     model
         Model of the annotators for questions 3 and 4: ``"dawid-skene"``, ``"one-coin"`` or ``"plackett-luce"``
         (rankings, tempered, with inferred reliabilities). ``"auto"`` uses the last for the distance
@@ -254,11 +259,14 @@ def judge(
         )
     if model is not None:
         check_choice("model", model, MODELS)
-    source, labels = labels, Labels.of(labels, columns=[*dict.fromkeys([*column_names(clusters), *columns_of(by)])])
+    source, labels = (
+        labels,
+        Labels.of(labels, columns=[*dict.fromkeys([*column_names(clusters), *columns_of(by)])], repeats=repeats),
+    )
     distance = usual_distance(source, labels).name if distance is None else distance
     labels = counted_once(beside_models(labels, predictions))
     counted = np.diff(labels.start) >= 2
-    models = read_models(predictions, labels, counted, extra=extra)
+    models = read_models(predictions, labels, counted, extra=extra, repeats=check_repeats(repeats))
     compared = discrepancy_ratio(labels, models, distance, clusters, tolerance=tolerance, progress=progress)
     test = AlternativeAnnotatorTest(compared, float(epsilon), float(fdr), few_cases=0)
     truths = None

@@ -74,7 +74,7 @@ def agreement(
         read = measured.read_labels(source, kind, **reading.roles, **reading.asked)
         read = read.without(options.texts_of(reading.missing))
     else:
-        opened = reading.opened(source)
+        opened = reading.opened(source, classes=classes)
         read = measured.Labels.of(opened)
     read = options.checked(read, opened, classes, quiet=output.quiet)
     if replicates < 0 or replicates == 1:

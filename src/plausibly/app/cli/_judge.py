@@ -71,7 +71,9 @@ def judge(
         read, asked["extra"] = options.predicted_by_all(read, files), "ignore"
         joined = None if gold is None else read_gold(gold, read)
     chosen = None if model == "none" else model
-    result = judge_models(read, files, gold=joined, model=chosen, progress=not output.quiet, **asked)
+    result = judge_models(
+        read, files, gold=joined, model=chosen, repeats=data.repeats, progress=not output.quiet, **asked
+    )
     sources = {"labels": options.shown_files(data.labels)} | ({} if gold is None else {"gold labels": str(gold)})
     sources |= {f"predictions {name}": path for name, path in files.items()}
     kept = 2 * len(required) * len(result.models) + (joined is not None)

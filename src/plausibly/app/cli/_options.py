@@ -29,8 +29,8 @@ missing TEXT,…
 repeats
     Several answers of one annotator to one case: refuse them, keep the first or the last, take the rows for one answer
     with several labels (ties), or for readings of their own (agreement, discrepancy).
-classes FILE
-    Class names, one per line; grades in their order, the lowest first.
+classes FILE|NAME,…
+    Class names: a file with one per line, or names with commas, such as 0,1; grades in their order, the lowest first.
 choices
     What annotators chose from. Annotations that look like comparisons of pairs are refused unless all says that
     annotators chose from all classes.
@@ -207,7 +207,7 @@ class LabelledData(Reading):
         """Read the labels, with further columns, in the order of a file of classes, and say what was read."""
         from plausibly.data.labels import Labels
 
-        source = self.opened(self.labels)
+        source = self.opened(self.labels, classes=classes)
         return checked(
             Labels.of(source, columns=columns, optional=optional), source, classes, (*columns, *optional), quiet=quiet
         )

@@ -18,12 +18,13 @@ from plausibly.data.annotations.matching import by_name
 
 
 def read_classes(path: str | os.PathLike) -> np.ndarray:
-    r"""Read class names from a text file, one per line; index 0 stands for the first.
+    r"""Read class names from a text file, one per line, or from a text with commas; index 0 stands for the first.
 
     Parameters
     ----------
     path
-        UTF-8 text. A line break at the end of the file does not start another name.
+        UTF-8 text. A line break at the end of the file does not start another name. If there is no such file, names
+        with commas between them, such as ``"0,1"``.
 
     Returns
     -------
@@ -45,6 +46,8 @@ def read_classes(path: str | os.PathLike) -> np.ndarray:
     ...     read_classes(folder + "/classes.txt").tolist()
     ['eczema', 'psoriasis']
     """
+    if "," in str(path) and not Path(path).exists():
+        return to_names([name.strip() for name in str(path).split(",")], "class")
     with naming(path):
         names = lines_of(read_text(Path(path)))
         lines: dict[str, int] = {}

@@ -177,11 +177,13 @@ def second_answers(
     return again[~other], again[other], before[other]
 
 
-def two_answers(case: str, annotator: str, first: str, second: str, n: int, of: int, *ways: str) -> str:
-    """Say that an annotator answers a case twice, one of `n` such answers, and what to do, `ways` among it."""
+def two_answers(
+    case: str, annotator: str, first: str, second: str, n: int, of: int, *ways: str, who: str = "annotator"
+) -> str:
+    """Say that somebody answers a case twice, one of `n` such answers, and what to do, `ways` among it."""
     share = f" ({n:,} such answers beside {of:,})" if n > 1 else ""
     return (
-        f"case {case!r}, annotator {annotator!r}: a second answer, {show(second)} after {show(first)}{share}: say "
+        f"case {case!r}, {who} {annotator!r}: a second answer, {show(second)} after {show(first)}{share}: say "
         f'which counts with repeats="last" (--repeats last), or first{"".join(f"; or {WAYS[way]}" for way in ways)}'
     )
 
@@ -193,21 +195,22 @@ def one_answer(
     when: Float[np.ndarray, " row"] | None = None,
     repeats: str | None = None,
     ways: Collection[str] = (),
+    who: str = "annotator",
 ) -> Int[np.ndarray, " kept"]:
     """Rows that leave each annotator one answer to each case: the first or the last, or else all but repeated ones.
 
     Cases and annotators are their names, and the code of each row. Raises AnnotationError for a second answer that is
-    another one, if nothing was asked for; `ways` are what may be asked for.
+    another one, if nothing was asked for; `ways` are what may be asked for, `who` is what annotators are called.
     """
     pair = cases[1].astype(np.int64) * len(annotators[0]) + annotators[1]
     if repeats is not None:
         return kept_rows([pair], when, repeats)
     same, second, earlier = second_answers(pair, said)
     for row, before in zip(second[:1].tolist(), earlier[:1].tolist(), strict=True):
-        case, who = str(cases[0][cases[1][row]]), str(annotators[0][annotators[1][row]])
+        case, name = str(cases[0][cases[1][row]]), str(annotators[0][annotators[1][row]])
         first, then = _shown(said[before]), _shown(said[row])
         raise SecondAnswers(
-            two_answers(case, who, first, then, len(second), len(pair) - len(second) - len(same), *ways)
+            two_answers(case, name, first, then, len(second), len(pair) - len(second) - len(same), *ways, who=who)
         )
     if len(same):
         tell_repeats(len(same), len(pair))

@@ -342,7 +342,7 @@ def from_table(table: Table, rule: str = "drop", repeats: str | None = None) -> 
         raise AnnotationError(f"all {n:,} labels are missing; give at least one")
     when = order_in(table.further)
     if not table.numbered:
-        values, there = _one_each(values, there, (cases, case), (annotators, annotator), when, repeats)
+        values, there = one_each(values, there, (cases, case), (annotators, annotator), when, repeats)
     order = np.lexsort((annotator, case))
     order = order[there[order]]
     who = None if table.numbered else (annotator[order], annotators)
@@ -362,15 +362,16 @@ def from_table(table: Table, rule: str = "drop", repeats: str | None = None) -> 
     )
 
 
-def _one_each(
+def one_each(
     values: np.ndarray,
     there: np.ndarray,
     cases: tuple[np.ndarray, np.ndarray],
     annotators: tuple[np.ndarray, np.ndarray],
     when: np.ndarray | None,
     repeats: str | None,
+    who: str = "annotator",
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Leave each annotator one label of each case, as asked for; returns labels, and which rows have one.
+    """Leave each annotator, or `who` it is, one label of each case, as asked for; returns labels, and which rows have one.
 
     Of ties, the first row of a case and an annotator has all their labels as a list. Raises AnnotationError for a
     second label if nothing was asked for.
@@ -390,7 +391,7 @@ def _one_each(
         told[rows[~again]] = to_objects(sets.values())
         return told, kept
     when, coded = None if when is None else when[rows], [(names, code[rows]) for names, code in (cases, annotators)]
-    kept[rows[one_answer(*coded, values[rows], when, repeats, WAYS)]] = True
+    kept[rows[one_answer(*coded, values[rows], when, repeats, WAYS, who)]] = True
     return values, kept
 
 

@@ -21,7 +21,7 @@ from plausibly.data.annotations.io.source import texts_of
 from plausibly.data.annotations.io.spellings import PREDICTED, find
 from plausibly.data.annotations.io.table_files import header_of, read_columns
 from plausibly.data.annotations.matching import check_spelled, places, refuse_absent, shared_cases
-from plausibly.data.labels.container import Labels
+from plausibly.data.labels.container import Labels, one_each
 from plausibly.data.labels.table import Table, are_missing, read_table
 
 _LEAVE_OUT = ", or leave such cases out (plausibly judge has --unpredicted leave-out)"
@@ -38,7 +38,12 @@ class Predictions:
 
 
 def read_models(
-    predictions: Any, labels: Labels, needed: np.ndarray, column: str = "label", extra: str = "refuse"
+    predictions: Any,
+    labels: Labels,
+    needed: np.ndarray,
+    column: str = "label",
+    extra: str = "refuse",
+    repeats: str | None = "readings",
 ) -> dict[str, Predictions]:
     """Read the predictions of one model or of several, by name.
 
@@ -46,8 +51,9 @@ def read_models(
     the two columns, a list of records or of pairs), or a mapping ``{case: label}``, which needs the name of its model:
     what is not a mapping of columns is one from the names of models to such tables. `needed` says of every case whether
     it needs a prediction, `column` is ``"label"`` or ``"score"``; with `extra` ``"ignore"``, rows of unknown cases are
-    left out, with a warning. Raises PredictionError if a needed case has no prediction, one is missing, a case is
-    unknown, or labels and predictions are of different types.
+    left out, with a warning; `repeats` is that of :meth:`Labels.of`. Raises PredictionError if a needed case has no
+    prediction, one is missing, a case is unknown or has a second prediction that is another one, unless `repeats` says
+    what to do with it, or labels and predictions are of different types.
     """
     names = {column, "class", *(PREDICTED if isinstance(predictions, Mapping) and "case" in predictions else ())}
     named = isinstance(predictions, Mapping) and not names & {*predictions}
@@ -68,7 +74,8 @@ def read_models(
                     "name the model: {model: {case: label}}"
                 )
             try:
-                read[str(name)] = _read(source, labels, needed, column, extra)
+                found = _read(source, labels, needed, column, extra)
+                read[str(name)] = _once(str(name), found, labels, repeats)
             except AnnotationError as error:  # a reader of tables does not know whose labels they hold
                 raise PredictionError(*error.args) from error
     return read
@@ -90,6 +97,15 @@ def _read(source: Any, labels: Labels, needed: np.ndarray, column: str, extra: s
     if column == "label":
         _tell_unknown(values, labels)
     return Predictions(case, values)
+
+
+def _once(name: str, read: Predictions, labels: Labels, repeats: str | None) -> Predictions:
+    """Leave a model one label of each case, by the rule for annotators."""
+    if not (np.diff(read.case) == 0).any():
+        return read
+    here, model = np.ones(len(read.case), bool), (np.array([name]), np.zeros(len(read.case), int))
+    values, kept = one_each(read.values, here, (labels.cases, read.case), model, None, repeats, "model")
+    return Predictions(read.case[kept], values[kept])
 
 
 def beside_models(labels: Labels, predictions: Any) -> Labels:

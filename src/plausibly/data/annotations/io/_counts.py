@@ -119,13 +119,15 @@ def read_counts(source: "Source") -> Rows:
             if len(empty := np.flatnonzero(~matrix.values.any(axis=1))):
                 first = str(empty[0] + 1) if matrix.cases is None else str(matrix.cases[empty[0]])
                 raise AnnotationError(
-                    f"the numbers seem to be labels by annotators called {some(matrix.columns, 9)}, since counts would "
-                    f'leave case {first!r} without any: say layout="wide" (--layout wide)'
+                    f"the numbers are labels of {n_cases:,} cases by annotators called {some(matrix.columns, 9)}: say "
+                    'layout="wide" (--layout wide), or name the classes, such as classes=["0", "1"] (--classes 0,1); or '
+                    f"they are what one person found in each case, with whom nobody can be compared. As counts they "
+                    f"would leave case {first!r} without any"
                 )
             votes = f"{matrix.values.sum():,.0f} labels, of classes called {some(matrix.columns, 9)}"
             raise AnnotationError(
                 f"the numbers may be counts ({votes}) or labels ({n_cases * n:,}, by annotators called so): say "
-                'layout="counts" or layout="wide" (--layout counts, --layout wide), or name the classes'
+                'layout="counts" or layout="wide" (--layout counts, --layout wide), or name the classes (--classes)'
             )
     return parse_counts(matrix, source.classes, None)
 

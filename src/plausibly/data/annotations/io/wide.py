@@ -77,7 +77,11 @@ def is_wide(source: Source) -> bool:
             )
         return len(people) > 1
     in_file = source.path is not None and len(people) < 2
-    if in_file and not _holds_text(next(read_batches(source.path), {})):
+    if (
+        in_file
+        and (source.classes is None or names & {*known})
+        and not _holds_text(next(read_batches(source.path), {}))
+    ):
         return False
     annotators = _annotators(source)
     # Where a column names who answers in each row, others are answers to several questions.
@@ -141,7 +145,7 @@ def wide_rows(source: Source) -> Source:
     where = "" if source.path is None else f"{source.path}: "
     read = "columns {} are read as one annotator each" if len(people) > 1 else "column {} is read as one annotator"
     words = f"{where}the {read.format(some(people, 9))}{taken_for}{left}"
-    if "score" in found.names or found.graded:
+    if ("score" in found.names or found.graded) and source.classes is None:
         words += '; if they count labels, say layout="counts" (--layout counts)'
     warnings.warn(words, PlausiblyWarning, stacklevel=4)
     return found
@@ -284,8 +288,17 @@ def _count(source: Source) -> str | None:
 
 
 def _annotators(source: Source) -> list[str]:
-    """Columns of few labels, at least half of which are in another one, too; of numbers, if called after annotators."""
+    """Columns of few labels, at least half of which are in another one, too; of numbers, if called after annotators.
+
+    Where the classes are known, and no column is called after one, these are the columns of nothing but classes.
+    """
     columns, others = source.cells, (_case(source), _count(source), *CASE)
+    known = set() if source.classes is None else {*source.classes.tolist()}
+    if known and not known & {*columns}:
+        found = {name: {*source.texts[name]} - {None} for name in columns if name not in others}
+        named = [name for name, labels in found.items() if labels and all(_is_in(one, known) for one in labels)]
+        if len(named) > 1:
+            return named
     said: dict[str, set[str]] = {}
     numbers = set()
     for name in columns:
@@ -306,3 +319,8 @@ def _annotators(source: Source) -> list[str]:
     found = [name for name, labels in said.items() if name in people or 2 * len(labels & shared[name]) >= len(labels)]
     people = [name for name in found if name in words]
     return found if len(people) > 1 else people
+
+
+def _is_in(label: str, known: Collection[str]) -> bool:
+    """Whether a label is one of some names, also as a number that is written in another way."""
+    return label in known or (is_number(label) and f"{float(label):g}" in known)
