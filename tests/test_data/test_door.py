@@ -232,8 +232,11 @@ def test_of_second_answers_the_one_that_was_asked_for_counts():
 
 def test_columns_of_nothing_but_class_names_are_annotators(tmp_path):
     (tmp_path / "a.csv").write_text("case,ann,bob\nc1,0,0\nc2,1.0,\nc3,0,1\n")
-    with pytest.raises(PlausiblyError, match=r"labels of 3 cases by annotators called 'ann', 'bob'.*--classes 0,1"):
+    with pytest.raises(PlausiblyError, match=r"the cell is missing.*--layout wide"):
         pb.read_annotations(tmp_path / "a.csv")
+    (tmp_path / "c.csv").write_text("case,ann,bob\nc1,0,0\nc2,1,0\n")
+    with pytest.raises(PlausiblyError, match=r"labels of 2 cases by annotators called 'ann', 'bob'.*--classes 0,1"):
+        pb.read_annotations(tmp_path / "c.csv")
     for classes in ("0,1", ["0", "1"]):
         read = pb.read_annotations(tmp_path / "a.csv", classes=classes)
         assert (read.annotators.tolist(), read.n_annotations, read.classes.tolist()) == (["ann", "bob"], 5, ["0", "1"])

@@ -371,10 +371,10 @@ def one_each(
     repeats: str | None,
     who: str = "annotator",
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Leave each annotator, or `who` it is, one label of each case, as asked for; returns labels, and which rows have one.
+    """Leave each annotator one label of each case, as asked for; returns labels, and which rows have one.
 
     Of ties, the first row of a case and an annotator has all their labels as a list. Raises AnnotationError for a
-    second label if nothing was asked for.
+    second label if nothing was asked for, in which annotators are called `who`.
     """
     rows = np.flatnonzero(there)
     if repeats == "readings":

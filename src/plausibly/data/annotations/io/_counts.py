@@ -120,8 +120,8 @@ def read_counts(source: "Source") -> Rows:
                 first = str(empty[0] + 1) if matrix.cases is None else str(matrix.cases[empty[0]])
                 raise AnnotationError(
                     f"the numbers are labels of {n_cases:,} cases by annotators called {some(matrix.columns, 9)}: say "
-                    'layout="wide" (--layout wide), or name the classes, such as classes=["0", "1"] (--classes 0,1); or '
-                    f"they are what one person found in each case, with whom nobody can be compared. As counts they "
+                    'layout="wide" (--layout wide), or name the classes, as in classes=["0", "1"] (--classes 0,1); or '
+                    "they are what one person found in each case, with whom nobody can be compared. As counts they "
                     f"would leave case {first!r} without any"
                 )
             votes = f"{matrix.values.sum():,.0f} labels, of classes called {some(matrix.columns, 9)}"

@@ -378,7 +378,8 @@ def _numbers(
     values, bad = to_floats(column)
     blank = missing(column)
     if len(blank):
-        raise error(f"{place(blank[0])}, {where}: the cell is missing; write a number")
+        fix = ', or say layout="wide" (--layout wide) if columns are annotators' if error is AnnotationError else ""
+        raise error(f"{place(blank[0])}, {where}: the cell is missing; write a number{fix}")
     if bad is not None:
         fix = _fix(str(cell(column, bad)))
         if isinstance(rows, int):
