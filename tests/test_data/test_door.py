@@ -243,4 +243,4 @@ def test_columns_of_nothing_but_class_names_are_annotators(tmp_path):
     (tmp_path / "b.csv").write_text("case,0,1\nc1,0,1\nc2,1,0\n")
     assert pb.read_annotations(tmp_path / "b.csv", classes="0,1").n_annotations == 2
     with pytest.raises(PlausiblyError, match="header is wrong"):
-        pb.read_annotations(tmp_path / "a.csv", classes="no,yes")
+        pb.read_annotations(tmp_path / "c.csv", classes="no,yes")
