@@ -13,7 +13,8 @@ from numpyro.handlers import seed, substitute, trace
 
 import plausibly as pb
 from plausibly.aggregation import unjudged
-from plausibly.agreement.annotators import annotator_accuracies, annotator_confusions
+from plausibly.agreement.annotators import annotator_accuracies, annotator_confusions, annotator_sentences
+from plausibly.app.results.posterior import of_chains
 from plausibly.base.arviz import to_groups
 from plausibly.base.errors import FileError
 from plausibly.data.annotations import Slots
@@ -276,3 +277,24 @@ def test_chains_in_different_modes_are_told_once_and_not_to_draw_more(two_camps,
     out = plausibly("aggregate", tmp_path / "a.json", "--model", "dawid-skene", "--out", tmp_path / "p.nc", *short)
     assert out.exit_code == 0
     assert out.output.count("did not converge") == 1
+
+
+def test_annotators_who_look_at_no_case_are_named():
+    random = np.random.default_rng(0)
+    truth = random.integers(0, 3, 100)
+    says = {name: np.where(random.random(100) < 0.8, truth, random.integers(0, 3, 100)) for name in ("a", "b", "c")}
+    says |= {"coin": random.integers(0, 3, 100), "same": np.ones(100, int)}
+    rows = [(str(case), name, f"k{said[case]}") for name, said in says.items() for case in range(100)]
+    labels = pb.Annotations.from_table(pd.DataFrame(rows, columns=["case", "annotator", "label"]))
+    posterior = unjudged(pb.aggregate)(labels, "one-coin", draws=100, chains=2, warmup=50, progress=False)
+    table = annotator_accuracies(posterior)
+    assert table["always"].tolist().count("") == 4
+    prevalence = posterior["posterior"]["prevalence"].mean(("chain", "draw")).sel(true_class="k1")
+    np.testing.assert_allclose(table.set_index("annotator")["chance"]["same"], prevalence)
+    (told,) = annotator_sentences(table)
+    assert told.startswith("2 of 5 annotators are no better than labels that look at no case: ")
+    assert "always 'k1'" in told
+    assert annotator_sentences(table[table["annotator"].isin(["a", "b", "c"])]) == []
+    required = {row[0]: row[2] for row in of_chains(posterior, pb.diagnose(posterior), 3).table.rows}
+    assert required["bulk ESS, cases"] == "at least 100"
+    assert required["bulk ESS, shared"] == "at least 200 (100 for cases)"

@@ -546,7 +546,7 @@ def evaluate_draws(
             sides = labels.sides_of(truth_of_labels(annotations, "annotator", seed=seed))
             results = results.assign_coords(groups.positive(sides))
         if of_labels:
-            about = float(totals.weight[0, 0, -1]), options.get("threshold"), named
+            about = float(totals.weight[0, 0, -1]), options.get("threshold"), named, lined_up
             results = described(results, labels, annotations, *about)
         return with_against(results, wanted)
 

@@ -93,9 +93,18 @@ def usual_metrics(
     if n_classes != 2:
         return ["balanced_accuracy", *silent, *(("sensitivity", "ppv") if n_classes <= _BY_CLASS else ())]
     names = ["sensitivity", "specificity", "ppv", "npv", *silent]
-    if silent or any(((given == 0) | (given == 1)).all() for given in predictions):
+    if silent or any(map(_are_hard, predictions)):
         return names
     return [*names, *(("brier",) if probable else ()), "auroc"]
+
+
+def are_probabilities(predictions: Sequence[Float[np.ndarray, "case class"]]) -> bool:
+    """Whether all classifiers give probabilities that are not only zeros and ones."""
+    return all(improper(given) is None and not _are_hard(given) for given in predictions)
+
+
+def _are_hard(given: Float[np.ndarray, "case class"]) -> bool:
+    return bool(((given == 0) | (given == 1)).all())
 
 
 def read_metrics(

@@ -27,7 +27,14 @@ from plausibly.evaluation._values import variables
 from plausibly.evaluation.experts import Readers, of_others, reader_noise
 from plausibly.evaluation.few_labels import label_spread
 from plausibly.evaluation.measure import measure_labels
-from plausibly.evaluation.metrics import COORDINATES, MetricsByKind, check_lengths, check_order, read_metrics
+from plausibly.evaluation.metrics import (
+    COORDINATES,
+    MetricsByKind,
+    are_probabilities,
+    check_lengths,
+    check_order,
+    read_metrics,
+)
 from plausibly.evaluation.panel_tables import first_choices
 from plausibly.evaluation.summaries import SUFFIX
 from plausibly.evaluation.thresholds import check_thresholds, positive_index
@@ -149,8 +156,12 @@ def described(
     n_cases: float,
     threshold: Any,
     choices: Int[np.ndarray, "classifier case"],
+    predictions: Sequence[Float[np.ndarray, "case class"]],
 ) -> xr.Dataset:
-    """Name the classes in results, what is positive, who always names the same, and how many cases confusions have."""
+    """Name the classes in results, what is positive, who always names the same, and how many cases confusions have.
+
+    The attribute ``cut_off`` is the probability from which on a class is positive, where no threshold was given.
+    """
     for name in labels.confusions:
         results[name].attrs["n_cases"] = n_cases
     classes = annotations.classes
@@ -168,6 +179,8 @@ def described(
         results.attrs["positive"] = str(annotations.classes[labels.positive])
     if threshold is not None:
         results.attrs["threshold"] = json.dumps(dict(threshold)) if isinstance(threshold, Mapping) else threshold
+    elif "positive" in results.attrs and annotations.n_classes == 2 and predictions and are_probabilities(predictions):
+        results.attrs["cut_off"] = 0.5
     if same := [at for at, of in enumerate(choices) if len(of) > 1 and of[0] >= 0 and (of == of[0]).all()]:
         names = results["classifier"].values[same].tolist()
         results.attrs["constant"] = json.dumps(dict(zip(names, classes[choices[same, 0]].tolist(), strict=True)))
@@ -262,7 +275,7 @@ def against_labels(
     if groups is not None:
         n_cases = (groups.member @ plain.sum(axis=1)).round().astype(int)  # those that have the labels of a panel
         results = results.assign_coords(groups.coords | groups.positive(plain) | {"group_n_cases": ("group", n_cases)})
-    results = described(results, labels, annotations, float(sides.sum()), options["threshold"], choices)
+    results = described(results, labels, annotations, float(sides.sum()), options["threshold"], choices, lined_up)
     return with_against(results, wanted)
 
 

@@ -160,7 +160,13 @@ class SharedDraws:
                 whose = at[own.index("annotator")] if "annotator" in own else -1
                 annotator.append(-2 if site in above else whose)
             columns.append(draws.reshape(*draws.shape[:2], -1))
-        judged = judge_shared(quantities, np.concatenate(columns, axis=-1), n_diverging=n_diverging, progress=progress)
+        judged = judge_shared(
+            quantities,
+            np.concatenate(columns, axis=-1),
+            n_diverging=n_diverging,
+            enough_for_cases=ENOUGH,
+            progress=progress,
+        )
         return cls(values, dims, names, judged, np.array(annotator))
 
     def converged(

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from plausibly.base.arviz import Posterior, to_groups
 from plausibly.base.bootstrap import CI_PROB, check_probability, median_and_ends
 from plausibly.base.errors import ArgumentError
-from plausibly.base.names import figures
+from plausibly.base.names import figures, listed
 from plausibly.data.groups import OTHERS, codes_of_annotators
 from plausibly.posterior._container import check_posterior
 
@@ -67,7 +67,9 @@ def annotator_accuracies(posterior: Posterior, ci_prob: float = CI_PROB) -> pd.D
     -------
     pandas.DataFrame
         One row per annotator, the most accurate first: ``annotator``, the number of ``labels``, the median ``accuracy``
-        (the share of correct labels if classes are as common as in the data), ``lower``, ``upper``, and ``converged``.
+        (the share of correct labels if classes are as common as in the data), ``lower``, ``upper``, and ``converged``;
+        ``chance``, the accuracy of labels as frequent as hers that look at no case, and ``always``, the class of all
+        her labels, empty if they are of several.
         With ``annotator_groups``, also the ``group`` of each annotator, and how often it errs together: the median
         share of cases that look like another class than the true one to all of the group, ``together``, with
         ``together_lower`` and ``together_upper``. It is 0 for annotators of no group.
@@ -102,7 +104,51 @@ def annotator_accuracies(posterior: Posterior, ci_prob: float = CI_PROB) -> pd.D
         together = median_and_ends("together", _errors_together(group), ci_prob)
         columns |= {"group": names.astype(object)[code], "together": together["together"][code]}
         columns |= {f"together_{end}": together[end][code] for end in ("lower", "upper")}
-    return _by_annotator(posterior, "labels", columns | {"converged": good})
+    return _by_annotator(posterior, "labels", columns | {"converged": good} | _by_chance(posterior))
+
+
+def _by_chance(posterior: Posterior) -> dict[str, np.ndarray]:
+    """Accuracy of each annotator's labels if they looked at no case, and the class of all of them."""
+    observed, group = posterior["observed_data"], posterior["posterior"]
+    classes = np.asarray(posterior["constant_data"]["class_names"].values, str)
+    counts = np.zeros((group.sizes["annotator"], len(classes)))
+    who = observed["annotation_annotator"].values[observed["entry_annotation"].values]
+    np.add.at(counts, (who, observed["entry_class"].values), 1)
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    prevalence = group["prevalence"].mean([*{*group["prevalence"].dims} - {"true_class"}])
+    chance = shares @ prevalence.sel(true_class=classes).values
+    always = np.where(shares.max(axis=1) == 1, classes[shares.argmax(axis=1)], "")
+    return {"chance": chance, "always": always.astype(object)}
+
+
+_NAMED = 4  # annotators
+
+
+def chance_sentences(table: pd.DataFrame) -> list[str]:
+    """Name annotators in a table of accuracies whose labels are no better than chance, as far as intervals tell.
+
+    Such an interval holds chance, and ends below the middle between chance and the most accurate annotator.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"annotator": ["ann", "bob"], "accuracy": [0.9, 0.52], "lower": [0.8, 0.45]})
+    >>> chance_sentences(table.assign(upper=[0.95, 0.6], chance=0.5, always=["", "wart"]))
+    ["1 of 2 annotators is no better than labels that look at no case: bob (accuracy 0.52, chance 0.50, always 'wart').\
+ Look at these labels, or leave them out; the model gives them little weight."]
+    """
+    middle = (table["chance"] + table["accuracy"].max()) / 2
+    blind = table[(table["lower"] <= table["chance"]) & (table["upper"] < middle)]
+    if blind.empty:
+        return []
+    names = [
+        f"{name} (accuracy {accuracy:.2f}, chance {chance:.2f}{f', always {always!r}' if always else ''})"
+        for name, accuracy, chance, always in blind[["annotator", "accuracy", "chance", "always"]].to_numpy()
+    ]
+    return [
+        f"{len(names):,} of {len(table):,} annotators {'is' if len(names) == 1 else 'are'} no better than labels that "
+        f"look at no case: {listed(names, _NAMED)}. Look at these labels, or leave them out; the model gives "
+        "them little weight."
+    ]
 
 
 def group_sentences(table: pd.DataFrame) -> list[str]:
@@ -122,6 +168,11 @@ def group_sentences(table: pd.DataFrame) -> list[str]:
         f"[{figures(100 * low)} %, {figures(100 * high)} %], in which they count as one."
         for name, middle, low, high in table.loc[table["group"] != OTHERS, columns].drop_duplicates("group").to_numpy()
     ]
+
+
+def annotator_sentences(table: pd.DataFrame) -> list[str]:
+    """Say what a table of accuracies tells of annotators, the worst first."""
+    return [*chance_sentences(table), *group_sentences(table)]
 
 
 def _errors_together(group: xr.Dataset) -> Float[np.ndarray, "draw group"]:

@@ -149,7 +149,7 @@ def test_the_table_of_diagnostics_has_the_limit_that_applied():
     convergence = xr.Dataset(variables | {"converged": ("case", np.ones(30, bool))})
     run = replace(worlds.marked().runs[0], convergence=convergence)
     row = worst_values({run.label: run.convergence}).rows[0]
-    assert row[1:] == ("1.020", "0", "at most 1.01 (by chance up to 1.025)", "0")
+    assert row[1:] == ("1.020 (0)", "at most 1.01 (by chance up to 1.025)", "0")
     assert not any("R-hat" in failed for failed in failures(convergence))
 
 

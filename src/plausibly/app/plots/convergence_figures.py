@@ -13,8 +13,8 @@ from plausibly.base.arviz import Posterior, is_posterior, to_groups
 from plausibly.base.errors import ArgumentError, show
 from plausibly.base.progress import Progress
 from plausibly.posterior import REMAINDER_NAME, case_names, slots_of
-from plausibly.posterior.diagnostics import E_BFMI, ESS_PER_CHAIN, R_HAT, diagnose, judge
-from plausibly.posterior.diagnostics.verdicts import GREATER_IS_WORSE, STATISTICS, kind, names, worst
+from plausibly.posterior.diagnostics import E_BFMI, R_HAT, diagnose, judge
+from plausibly.posterior.diagnostics.verdicts import GREATER_IS_WORSE, STATISTICS, kind, least, names, worst
 
 _SHOWN = ("r_hat", "ess_bulk", "ess_tail", "e_bfmi", "at_max_depth")
 _GOOD, _BAD = colour(0), colour(1)
@@ -50,8 +50,7 @@ def convergence(found: xr.Dataset, statistic: str = "r_hat", *, ax: Axes | None 
     ax.plot(place, values[order], color=_GOOD, lw=1.5, zorder=2, **style)
     bad = ~good[order]
     ax.plot(place[bad], values[order][bad], marker="o", ms=5, ls="", color=_BAD, zorder=3)
-    least = ESS_PER_CHAIN * int(found.attrs.get("chains", 4))
-    asked = {"r_hat": R_HAT, "ess_bulk": least, "ess_tail": least, "e_bfmi": E_BFMI}.get(statistic)
+    asked = {"r_hat": R_HAT, "ess_bulk": least(found), "ess_tail": least(found), "e_bfmi": E_BFMI}.get(statistic)
     if asked is not None:
         ax.axhline(asked, color=GREY, lw=1, ls=":", zorder=1)
         words = f"at {'most' if sign < 0 else 'least'} {asked:g}"

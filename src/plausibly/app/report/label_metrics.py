@@ -246,7 +246,7 @@ def at_threshold(results: xr.Dataset) -> str:
     >>> at_threshold(xr.Dataset(attrs={"threshold": 0.25, "threshold_from": "chosen on tune.csv"}))
     ' from a probability of 0.25 on (chosen on tune.csv)'
     """
-    threshold = results.attrs.get("threshold")
+    threshold = results.attrs.get("threshold", results.attrs.get("cut_off"))
     if threshold is None:
         return ""
     own = json.loads(threshold) if isinstance(threshold, str) else {"": threshold}

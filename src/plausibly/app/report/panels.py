@@ -39,6 +39,11 @@ class Column(NamedTuple):
     people: str = ""  #: Of a panel, who decides
     drawn: bool = False  #: Whether panels are drawn under a posterior, of all cases
 
+    @property
+    def by(self) -> str:
+        """By what classifiers are compared, in a sentence."""
+        return "panels" if self.people else "one expert" if "an expert" in self.heading else self.heading
+
 
 def percent(number: Number, to: str = "–") -> str:
     """Write a share in percent with its interval.
@@ -158,16 +163,16 @@ def agreement_sentence(
     return f"{told}; {level}."
 
 
-def ahead_sentence(apart: Number, share: float, first: str, second: str) -> str:
-    """State the difference to the next classifier."""
+def ahead_sentence(apart: Number, share: float, first: str, second: str, by: str) -> str:
+    """State the difference to the next classifier, and `by` what."""
     if apart.mean == 0:
-        return f"{first} and {second} are level."
-    by = f"{first} is ahead of {second} by {points(Number(abs(apart.mean)))[1:]} points"
+        return f"By {by}, {first} and {second} are level."
+    told = f"By {by}, {first} is ahead of {second} by {points(Number(abs(apart.mean)))[1:]} points"
     if np.isnan(share):
-        return f"{by}."
-    by += points(apart)[len(points(Number(apart.mean))) :]
+        return f"{told}."
+    told += points(apart)[len(points(Number(apart.mean))) :]
     sure = f"with probability {probability_in_words(share)}"
-    return f"{by}, better {sure}." if share >= SURE else f"{by}: which is better is open (better {sure})."
+    return f"{told}, better {sure}." if share >= SURE else f"{told}: which is better is open (better {sure})."
 
 
 def narrower_sentence(panels: xr.Dataset, annotations: Annotations, column: Column, name: str) -> str:

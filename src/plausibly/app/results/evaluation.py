@@ -83,7 +83,7 @@ from plausibly.evaluation.truth import truth_in_words
 from plausibly.evaluation.verdicts import at_other_cut_offs, difference
 from plausibly.families.ratings.tables import severity_sentences
 from plausibly.metrics.words import capitalised, metric_name
-from plausibly.posterior.annotator_tables import group_sentences
+from plausibly.posterior.annotator_tables import annotator_sentences
 from plausibly.posterior.says import assumption
 
 EXPERT = "another expert"
@@ -138,7 +138,7 @@ def table_of(columns: Sequence[Column], order: Sequence[str], apart: Mapping[str
     known = not all(np.isnan(one.mean) for one in experts)
     foot = [[EXPERT, *map(percent, experts), *([""] if apart else [])]] if known else []
     headings = [one.heading + (", %" if one.share else "") for one in columns]
-    headings = ["classifier", *headings, *(["ahead of the next, points"] if apart else [])]
+    headings = ["classifier", *headings, *([f"ahead of the next by {columns[0].by}, points"] if apart else [])]
     return Table(headings, rows, title, foot=foot)
 
 
@@ -212,7 +212,7 @@ def of_sweep(swept: Sweep, *, named: bool = False, metrics: Sequence[str] = ()) 
     if withheld := [name for name in order if name in seen]:
         told.append(f"Accuracy is not stated of {listed(withheld)}, which may have seen these labels.")
     if best in apart:
-        told.append(ahead_sentence(apart[best], shares[best], *order[:2]))
+        told.append(ahead_sentence(apart[best], shares[best], *order[:2], first[0].by))
     elif asked and len(order) > 1:
         told.append(_by_metric(results, one_valued[0], *order[:2]))
     if first and first[0].drawn and drawn is not None and best not in seen:
@@ -304,7 +304,7 @@ def notes_of(
     yield from groups_of(run.results if drawn is None else drawn)  # which were asked for
     yield from choice_of_cases(swept)  # what numbers are of
     raters = []
-    for name, sentences in (("severities", severity_sentences), ("annotators", group_sentences)):
+    for name, sentences in (("severities", severity_sentences), ("annotators", annotator_sentences)):
         raters += reversed(sentences(run.shared[name]) if name in run.shared else [])  # who differs most, last
     yield from (told for told in raters if _GROUP in told)  # which was asked for, too
     yield from cautions(swept.annotations, run.results, swept.checks, drawn)

@@ -13,7 +13,7 @@ from plausibly.agreement.annotators import (
     annotator_accuracies,
     annotator_confusions,
     annotator_reliabilities,
-    group_sentences,
+    annotator_sentences,
     severities,
     severity_sentences,
 )
@@ -35,7 +35,7 @@ _FORMATS = {words: _DIGITS[name] for name, words in STATISTICS.items()}
 #: Sites of a posterior that are of annotators: column of values, table, sentences on it, further column, and file.
 _ANNOTATORS: dict[str, tuple[str, Callable[..., pd.DataFrame], Callable[[pd.DataFrame], list[str]], str, str]] = {
     "annotator_reliability": ("reliability", annotator_reliabilities, lambda of: [], "shrinkage", ""),
-    "accuracy": ("accuracy", annotator_accuracies, group_sentences, "group", "annotators.csv"),
+    "accuracy": ("accuracy", annotator_accuracies, annotator_sentences, "group", "annotators.csv"),
     "severity": ("severity", severities, severity_sentences, "errs_with", "severities.csv"),
 }
 
@@ -76,8 +76,8 @@ def of_chains(posterior: Posterior, diagnostics: xr.Dataset, most: int) -> Scree
     told = verdict({model_of(posterior) or "posterior": diagnostics})
     files = [Piece(*one) for one in _files(posterior, diagnostics, named, shared)]
     notes = list(_notes(diagnostics, named, shared))
-    found = {"all cases": diagnostics} if named else {}
-    shown = worst_values(found if shared is None else found | {"all quantities": shared})
+    found = {"cases": diagnostics} if named else {}
+    shown = worst_values(found if shared is None else found | {"shared": shared})
     return Screen(told, shown, notes, "diagnostics.csv", files=files)
 
 
@@ -89,16 +89,17 @@ def worst_values(found: Mapping[str, xr.Dataset]) -> Table | None:
             # Where there are none, no case is the worst.
             none = value == 0 and statistic in (STATISTICS["n_diverging"], STATISTICS["at_max_depth"])
             fail = "" if math.isnan(failed) else f"{failed:,.0f}"
-            words = f"{statistic} ({whose})" if len(found) > 1 else statistic
-            rows.append((words, format(value, _FORMATS[statistic]), "" if none else str(name), required, fail))
-    columns = ("diagnostic", "worst", "in", "required", "that fail")
-    return Table(columns, rows, "Worst value of every diagnostic", left=(0, 2, 3)) if rows else None
+            words = f"{statistic}, {whose}" if len(found) > 1 else statistic
+            at = format(value, _FORMATS[statistic]) + ("" if none else f" ({name})")
+            rows.append((words, at, required, fail))
+    columns = ("diagnostic", "worst value, and where", "required", "fail")
+    return Table(columns, rows, left=(0, 1, 2)) if rows else None
 
 
 def _notes(diagnostics: xr.Dataset, named: list[str], shared: xr.Dataset | None) -> Iterator[str]:
     """Name the worst cases, and say whether what all cases share converged."""
     if shared is not None and not shared["converged"].values.all():
-        yield verdict({"inferred": shared})
+        yield verdict({"what all cases share": shared}, _NAMED)
     if not named:
         return
     rows = table(diagnostics, named)

@@ -124,6 +124,7 @@ def convergence(
         "converged": np.logical_and.reduceat(good, start) & (divergences == 0) & enough_energy(found, len(start)),
     }
     attrs = {"chains": plausibility.shape[0], "draws": plausibility.shape[1], "quantities": len(good)}
+    attrs |= {} if enough is None else {"enough": enough}
     return xr.Dataset({name: ("case", values) for name, values in by_case.items()}, attrs=attrs)
 
 
@@ -264,10 +265,14 @@ def judge_shared(
     draws: Float[np.ndarray, "chain draw quantity"],
     *,
     n_diverging: int | None = None,
+    enough_for_cases: int | None = None,
     what: str = "shared parameters",
     **options: Any,
 ) -> xr.Dataset:
-    """Convergence of parameters that all cases share, by ``quantity``; options are those of :func:`judge`."""
+    """Convergence of parameters that all cases share, by ``quantity``; options are those of :func:`judge`.
+
+    The attribute ``enough_for_cases`` is the effective sample size of all chains that cases need of them.
+    """
     columns, good = judge(draws, what=what, **options)
     if n_diverging is not None:
         columns["n_diverging"] = np.full(len(good), n_diverging)
@@ -275,7 +280,8 @@ def judge_shared(
     return xr.Dataset(
         {name: ("quantity", column) for name, column in (columns | {"converged": good}).items()},
         {"quantity": np.array(names, str)},
-        {"chains": len(draws), "quantities": len(names)},
+        {"chains": len(draws), "quantities": len(names)}
+        | ({} if enough_for_cases is None else {"enough_for_cases": enough_for_cases}),
     )
 
 

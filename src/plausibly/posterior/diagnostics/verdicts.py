@@ -39,7 +39,7 @@ def verdict(convergence: Mapping[str, xr.Dataset], most: int = 10) -> str:
     >>> found = xr.Dataset({"converged": ("case", [True, False]), "r_hat": ("case", [1.0, 1.3])}, {"case": ["p", "q"]})
     >>> verdict({"plackett-luce@3": found})
     "Chains did not converge in 1 of 2 cases (plackett-luce@3: 1): 'q'. Results that depend on them should not be \
-trusted: use more draws (draws=1000)."
+trusted: use more draws: draws=1000 (--draws 1000)."
     """
     sampled = {label: found for label, found in convergence.items() if "r_hat" in found}
     if not sampled:
@@ -61,7 +61,10 @@ trusted: use more draws (draws=1000)."
             f"{sentence} Chains of {short} draws are too short, since each needs {ESS_PER_CHAIN} effective draws: take "
             f"{_USUAL}."
         )
-    return f"{sentence} Results that depend on them should not be trusted: {_next_step(list(sampled.values()))}."
+    depends = "Results that depend on them"
+    if all("enough_for_cases" in found.attrs for found in sampled.values()):
+        depends = "Their own values (cases need fewer draws of them)"
+    return f"{sentence} {depends} should not be trusted: {_next_step(list(sampled.values()))}."
 
 
 def _next_step(convergence: Sequence[xr.Dataset]) -> str:
@@ -76,8 +79,8 @@ def _next_step(convergence: Sequence[xr.Dataset]) -> str:
     failed = [text for found in convergence for text in failures(found) if text]
     trajectories = sum("divergences" in text or "E-BFMI" in text for text in failed)
     if 2 * trajectories >= len(failed):
-        return f"use a longer warm-up (warmup={_LONG}), or a lower reliability if that does not help"
-    return f"use more draws (draws={_LONG})"
+        return f"use a longer warm-up, warmup={_LONG} (--warmup {_LONG}), or a lower reliability if that does not help"
+    return f"use more draws: draws={_LONG} (--draws {_LONG})"
 
 
 def kind(found: xr.Dataset) -> str:
@@ -104,10 +107,9 @@ def worst(found: xr.Dataset, most: int = 6) -> list[str]:
     """
     if "r_hat" not in found:
         return []
-    least = _least(found)
     with np.errstate(divide="ignore", invalid="ignore"):
         distances = [(found["r_hat"].values - 1) / (R_HAT - 1)]
-        distances += [least / found[name].values for name in ("ess_bulk", "ess_tail") if name in found]
+        distances += [least(found) / found[name].values for name in ("ess_bulk", "ess_tail") if name in found]
         if "n_diverging" in found:
             distances.append(np.where(found["n_diverging"].values > 0, 1.0 + found["n_diverging"].values, 0))
         if "e_bfmi" in found:
@@ -141,7 +143,7 @@ def failures(found: xr.Dataset) -> list[str]:
     wrong = {}
     for name in ("ess_bulk", "ess_tail"):
         if name in found:
-            wrong[name] = ~(found[name].values >= _least(found))
+            wrong[name] = ~(found[name].values >= least(found))
     if "n_diverging" in found:
         wrong["n_diverging"] = found["n_diverging"].values > 0
     if "e_bfmi" in found:
@@ -173,10 +175,11 @@ def checks(found: xr.Dataset) -> pd.DataFrame:
     >>> checks(xr.Dataset(columns, {"case": ["p", "q"]})).values.tolist()
     [['R-hat', 1.3, 'q', 'at most 1.01', 1.0]]
     """
+    for_cases = f" ({found.attrs['enough_for_cases']} for cases)" if "enough_for_cases" in found.attrs else ""
     asked = {
         "r_hat": f"at most {R_HAT}",
-        "ess_bulk": f"at least {_least(found)}",
-        "ess_tail": f"at least {_least(found)}",
+        "ess_bulk": f"at least {least(found)}{for_cases}",
+        "ess_tail": f"at least {least(found)}{for_cases}",
         "n_diverging": "none",
         "e_bfmi": f"at least {E_BFMI}",
         "at_max_depth": "rarely: it costs time",
@@ -199,9 +202,6 @@ def checks(found: xr.Dataset) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["statistic", "worst", kind(found), "asked", "failed"])
 
 
-def _chains(found: xr.Dataset) -> int:
-    return int(found.attrs.get("chains", 4))
-
-
-def _least(found: xr.Dataset) -> int:
-    return ESS_PER_CHAIN * _chains(found)
+def least(found: xr.Dataset) -> int:
+    """Effective sample size of all chains that each row of a table of convergence needs."""
+    return int(found.attrs.get("enough", ESS_PER_CHAIN * int(found.attrs.get("chains", 4))))
