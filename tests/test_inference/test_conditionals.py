@@ -47,8 +47,8 @@ NEAR = 0.3  # of the standard deviation by which a slice is looked at near its p
 class Checked(Moves):
     """Moves that compare what they declare with a joint density.
 
-    ``joint(what, values)`` is the log density of the values of all sites as the move ``what`` sees it, None without
-    values if what is drawn has no part in the program, and
+    ``joint(what, points)`` are log densities at points, values of all sites, as the move ``what`` sees them, None
+    without points if what is drawn has no part in the program, and
     ``volume(what, values)`` that of what a move along a line changes beside its coordinate.
     """
 
@@ -88,15 +88,16 @@ class Checked(Moves):
         if line and not np.isfinite(before).all():  # the line ends before
             return
         lanes = list(np.ndindex(before.shape))
-        drawn: dict[Any, float] = {}
-        for lane in lanes if len(lanes) < 9 else [lanes[i] for i in self.near.integers(len(lanes), size=8)]:
-            point = new.copy()
-            point[lane] = old[lane]
-            chain = lane[:1] if self.chains else ...  # to which a point belongs
-            if chain not in drawn:
-                drawn[chain] = self._log(what, natural(new if new.ndim else new.item()), line, chain)
-            found = drawn[chain] - self._log(what, natural(point if point.ndim else point.item()), line, chain)
-            declared = float(after[lane] - before[lane])
+        lanes = lanes if len(lanes) < 9 else [lanes[i] for i in self.near.integers(len(lanes), size=8)]
+        chains = [lane[:1] if self.chains else ... for lane in lanes]  # to which points belong
+        points = [(new, chain) for chain in dict.fromkeys(chains)]
+        for lane, chain in zip(lanes, chains, strict=True):
+            points.append((new.copy(), chain))
+            points[-1][0][lane] = old[lane]
+        logs = self._logs(what, [(natural(at if at.ndim else at.item()), chain) for at, chain in points], line)
+        drawn = dict(zip(dict.fromkeys(chains), logs, strict=False))
+        for lane, chain, log in zip(lanes, chains, logs[-len(lanes) :], strict=True):
+            found, declared = drawn[chain] - log, float(after[lane] - before[lane])
             if np.min(self.values.get("confusion", np.ones(2))[chain]) < SMALLEST:  # which samplers do not tell from it
                 continue
             if not np.isfinite(declared):  # outside of bounds, or at them
@@ -105,16 +106,21 @@ class Checked(Moves):
             assert abs(declared - found) < self.error * (1 + abs(found) + abs(declared)), f"{what}: {declared}, {found}"
             self.compared[what] += abs(found) > 1e-3
 
-    def _log(self, what: str, sites: Values, line: bool, chain: Any) -> float:
-        values = {name: np.asarray(value)[chain] for name, value in (self.values | dict(sites)).items()}
-        sites = {name: values[name] for name in sites}
-        volume = self.volume(what, values)
-        if not line and what.startswith("log "):
-            volume = np.log(next(iter(sites.values()))).sum()
-        elif not line and what.startswith("logit "):
-            x = next(iter(sites.values()))
-            volume = np.log(x) + np.log1p(-x)
-        return float(self.joint(what, values)) + float(volume)
+    def _logs(self, what: str, points: list[tuple[Values, Any]], line: bool) -> Any:
+        """Log densities of the joint at points of chains, all in one call."""
+        named = [
+            {name: np.asarray(value)[chain] for name, value in (self.values | dict(sites)).items()}
+            for sites, chain in points
+        ]
+        volumes = []
+        for (sites, _), values in zip(points, named, strict=True):
+            x, volume = values[next(iter(sites))], self.volume(what, values)
+            if not line and what.startswith("log "):
+                volume = np.log(x).sum()
+            elif not line and what.startswith("logit "):
+                volume = np.log(x) + np.log1p(-x)
+            volumes.append(float(volume))
+        return self.joint(what, named) + np.array(volumes)
 
 
 def _coordinate(what: str) -> tuple[Callable, str]:
@@ -129,12 +135,13 @@ def _inverse(what: str, x: Any) -> Any:
 
 
 def in_double(function: Callable) -> Callable:
-    """Compile a function of values, and call it in double precision."""
-    compiled = jax.jit(function)
+    """Compile a function of values for ten points, and call it in double precision for at most as many."""
+    compiled = jax.jit(jax.vmap(function))
 
-    def call(values: Values) -> Any:
+    def call(points: list[Values]) -> Any:
+        points = points + points[-1:] * (10 - len(points))
         with jax.enable_x64(True):
-            return compiled({name: np.asarray(value) for name, value in values.items()})
+            return compiled({name: np.stack([point[name] for point in points]) for name in points[0]})
 
     return call
 
@@ -160,12 +167,12 @@ def joint_of(terms: Callable, which: Mapping[str, tuple[str, ...]]) -> Callable:
     """Add up the terms that each move sees, "program" unless it says otherwise; all are compiled together."""
     found = in_double(terms)
 
-    def joint(what: str, values: Values | None) -> float | None:
+    def joint(what: str, points: list[Values] | None) -> Any:
         seen = which.get(what, ("program",))
-        if values is None:
+        if points is None:
             return 0.0 if seen else None
-        made = found(values)
-        return sum(float(made[name]) for name in seen)
+        made = found(points)
+        return sum(np.asarray(made[name]) for name in seen)[: len(points)]
 
     return joint
 
