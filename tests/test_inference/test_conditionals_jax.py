@@ -50,7 +50,7 @@ def sampled(monkeypatch):
     monkeypatch.setattr(_sweep, "proposed_gammas", ones)
     monkeypatch.setattr(_sweep, "gammas", twos)
     monkeypatch.setattr(_sweep, "MOVES", 0)
-    return case, tally(case, jnp.full(1, RELIABILITY)), shapes
+    return case, jax.jit(tally)(case, np.full(1, RELIABILITY, np.float32)), shapes
 
 
 def augmented(case, tallies, weights, times, exposure):
