@@ -1,4 +1,4 @@
-"""Exports every compiled program of the package for processors and GPUs, and prints what came of it as JSON.
+"""Exports every compiled program of the package for processors and GPUs, and writes what came of it as JSON.
 
 A program of its own, because ``jax.jit`` has to be replaced before the package is imported. Functions that the package
 compiles are recorded when they are traced, with the shapes of their arguments, while a little of everything is
@@ -65,7 +65,7 @@ FOUR = list("abcd")
 
 
 def workload():
-    """A little of everything that compiles."""
+    """A little of everything that compiles; returns posterior means of the model of judged systems."""
     import plausibly as pb
     from plausibly.aggregation import settle
     from plausibly.aggregation._contract import check_contract
@@ -105,12 +105,14 @@ def workload():
     pb.metrics.auroc(shares["A"], np.eye(4)[:3])
     pb.evaluation.panels(labels, predictions, replicates=20)
     pb.plan(posterior, predictions, budget=2, progress=False)
-    # The programs that tests of systems compile, too: those of the sampler take half a minute.
-    pb.systems(outcomes("pass"), ["ann", "bob"], model=True, draws=25, chains=2, warmup=25, progress=False)
+    # Tests of systems read stored draws of the same, since this takes half a minute.
+    judged = pb.systems(outcomes("pass"), ["ann", "bob"], model=True, draws=25, chains=2, warmup=25, progress=False)
     dense = jnp.asarray(pb.dense(posterior))
     pb.metrics.per_draw(own["expected"], predictions["A"], dense)
     pb.metrics.annotation_certainty(dense, 2)
     pb.metrics.overlap(jnp.asarray(predictions["A"]), dense, 2, break_ties="random")
+    means = judged.posterior["posterior"].mean(("chain", "draw"))
+    return {name: np.asarray(value, float).tolist() for name, value in means.data_vars.items()}
 
 
 def attempt(where, name, function, options, shaped):
@@ -126,6 +128,6 @@ def attempt(where, name, function, options, shaped):
 
 if __name__ == "__main__":
     jax.jit = recording
-    workload()
+    means = workload()
     found = [attempt(where, name, *of) for (where, name, _), of in list(recorded.items())]
-    Path(sys.argv[1]).write_text(json.dumps(found), encoding="utf-8")
+    Path(sys.argv[1]).write_text(json.dumps([found, means]), encoding="utf-8")

@@ -8,10 +8,13 @@ import sys
 from pathlib import Path
 
 import jax
+import numpy as np
 import pytest
 
 import plausibly
 import plausibly.models
+from plausibly.systems._model import MEANS
+from tests.test_systems.test_model import result_of
 
 
 def compiled_functions():
@@ -45,16 +48,21 @@ def compiled_in(source):
 
 
 @pytest.mark.slow
-def test_every_compiled_program_exports_for_every_platform(tmp_path):
+def test_every_compiled_program_exports_for_every_platform_and_stored_draws_are_of_the_sampler(tmp_path):
     out = tmp_path / "exported.json"
     kept = {"JAX_COMPILATION_CACHE_DIR": jax.config.jax_compilation_cache_dir}
     kept |= {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
     run = [sys.executable, "-m", "tests.exported", str(out)]
     subprocess.run(run, check=True, timeout=1800, cwd=Path(__file__).parent.parent, env=os.environ | kept)
-    found = json.loads(out.read_text(encoding="utf-8"))
+    found, means = json.loads(out.read_text(encoding="utf-8"))
     assert [one for one in found if one["wrong"]] == []
     exported = {(one["where"], one["name"].rpartition(".")[2]) for one in found}
     exported |= {(where, "") for where, _ in exported}
     needed = compiled_functions()
     assert needed - exported == set()
     assert needed > {("plausibly.metrics.certainties:<module>", "set_certainty"), ("plausibly.base.compute:lower", "")}
+    stored = result_of("pass").posterior["posterior"].mean(("chain", "draw"))
+    shapes = [{name: np.shape(value) for name, value in of.items()} for of in (means, stored)]
+    assert shapes[0] == shapes[1]
+    for name in MEANS:
+        np.testing.assert_allclose(means[name], stored[name], atol=0.06)

@@ -128,7 +128,7 @@ def test_a_person_is_not_compared_with_herself():
 def test_samples_are_seeded_say_how_far_off_they_are_and_replace_many_pairs():
     rng = np.random.default_rng(1)
     rows = [(f"{i}", f"{j}", float(i + rng.normal(0, 12))) for i in range(60) for j in range(5)]
-    whole = agreement(rows, "interval")
+    whole = agreement(rows, "interval", cross="all")
     found = [agreement(rows, "interval", cross="sample", seed=seed) for seed in range(30)]
     assert (len(found[0].expected), found[0].sampled, found[0].n_cross) == (600, True, whole.n_cross)
     assert agreement(rows, "interval", cross="sample", seed=3).alpha == found[3].alpha != found[4].alpha

@@ -331,12 +331,12 @@ def volume_of_looks(what: str, values: Values) -> float:
     return found + (np.log(values["right"]) + np.log1p(-values["right"]) if "right" in values else 0.0)
 
 
-ONE_GROUP = pytest.param("dawid-skene", "", marks=pytest.mark.slow)
+SLOW = [pytest.param(*of, marks=pytest.mark.slow) for of in (("dawid-skene", ""), ("one-coin", "predictions"))]
 
 
 @pytest.mark.parametrize(
     ("name", "how"),
-    [ONE_GROUP, ("one-coin", "predictions"), ("common-confusion", ""), ("dawid-skene", "groups")],
+    [*SLOW, ("common-confusion", ""), ("dawid-skene", "groups")],
 )
 def test_moves_where_cases_differ_in_difficulty(name, how):
     model, labels = MODELS[name], labelled(looks=True)
@@ -491,7 +491,7 @@ def volume_of_ratings(what: str, v: Values) -> float:
     return size * np.log(v[scale] if scale in v else v["shared_spread"][int(scale.split()[1])])
 
 
-@pytest.mark.parametrize("ordinal", [True, False])
+@pytest.mark.parametrize("ordinal", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_moves_of_ratings(ordinal):
     rated, moves = rated_cases(ordinal), MOVES_OF_RATINGS
     for name in rated.groups:

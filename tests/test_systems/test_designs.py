@@ -255,7 +255,7 @@ def test_many_people_of_each_system_are_a_sample_of_people():
 def test_designs_of_chance_and_even_ones_are_not_told_of():
     random = np.random.default_rng(0)
     alarms = 0
-    for _ in range(100):
+    for _ in range(40):
         names = [f"s{one}" for one in range(random.integers(3, 6))]
         people = [f"r{one}" for one in range(random.integers(1, 5))]
         n = int(random.integers(20, 100))
@@ -271,7 +271,7 @@ def test_designs_of_chance_and_even_ones_are_not_told_of():
                 people=people if columns is PAIR else sorted({one[2] for one in rows}),
             )
             alarms += bool(design_of(read).cautions)
-    assert alarms <= 4  # of 200
+    assert alarms <= 2  # of 80
 
 
 def test_the_model_does_not_rank_systems_that_were_not_judged_alike(monkeypatch):

@@ -127,13 +127,17 @@ def guessed_first(case):
         numpyro.factor("choice", jnp.log((case.named & (case.rankings.positions == 0)) @ chosen))
 
 
-def test_first_choices_of_rankings_are_answers_too():
+def test_first_choices_of_rankings_are_answers_too_and_come_back_from_a_file(tmp_path):
     given = {"draws": 50, "chains": 1, "warmup": 50, "progress": False}
     posterior = unjudged(pb.aggregate)(RANKED, guessed_first, **given)
     answers = posterior["posterior_predictive"]["first_choice"]
     share, slots = posterior["posterior"]["plausibility"], slots_of(posterior)
     np.testing.assert_allclose(answers, share / 2 + slots.n_classes / 6, atol=1e-5)
-    assert set(pb.predictive_check(posterior, progress=False).table["status"]) == CHECKED
+    pb.save(posterior, tmp_path / "posterior.nc")
+    both = posterior, pb.load(tmp_path / "posterior.nc")
+    table, again = (pb.predictive_check(one, progress=False).table for one in both)
+    assert set(table["status"]) == CHECKED
+    assert table.equals(again)
 
 
 @pytest.mark.slow
@@ -172,14 +176,6 @@ def test_scores_below_the_threshold_are_compared_with_plausibilities(guesses):
 
     settled = check_contract(SCORES, settle(SCORES, pb.Model("mine", program, takes="scores"), threshold=2.5))
     assert settled.answers == ("" if guesses else "plausibility")
-
-
-def test_answers_come_back_from_a_file(tmp_path):
-    posterior = posterior_of(dispersed)
-    pb.save(posterior, tmp_path / "posterior.nc")
-    again = pb.load(tmp_path / "posterior.nc")
-    tables = [pb.predictive_check(one, progress=False).table for one in (posterior, again)]
-    assert tables[0].equals(tables[1])
 
 
 def with_sites(case):
