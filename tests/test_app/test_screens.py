@@ -45,7 +45,7 @@ def test_panels_come_before_one_expert_and_accuracy_unless_a_model_was_named(nam
     swept = getattr(worlds, name)()
     screen = of_sweep(swept, named=named)
     fits(layout(screen, where="report.html"))
-    heads = [head for head in screen.table.columns[1:] if not head.startswith("ahead")]
+    heads = [head for head in screen.table.columns[1:] if not head.startswith("lead")]
     places = {part: at for at, head in enumerate(heads) for part in ("experts", "an exp", "accur") if part in head}
     assert places.get("experts", 0) <= places["an exp"]
     assert (places.get("accur") == 0) is named
@@ -77,6 +77,24 @@ def study(tmp_path, monkeypatch):
     worlds.write_study(tmp_path)
     monkeypatch.chdir(tmp_path)
     return ["--predictions", "A=predictions-A.csv", "--predictions", "B=predictions-B.csv"]
+
+
+def test_notes_before_the_screen_count_and_all_are_in_a_file(study):
+    Path("sheet.csv").write_text("case,r1,r2,r3\n" + "".join(f"c{i},{i % 2},{i % 2},{i % 3 % 2}\n" for i in range(12)))
+    for name in "ABC":
+        Path(f"{name}.csv").write_text("case,p\n" + "".join(f"c{i},{(i % 5) / 5 + 0.1}\n" for i in range(12)))
+    given = [word for name in "ABC" for word in ("--predictions", f"{name}={name}.csv")]
+    found = plausibly("evaluate", "sheet.csv", *given, "--positive", 1, "--quick", "--draws", 20, width=WIDTH)
+    assert found.exit_code == 0, found.output
+    text = fits(found.output.splitlines())
+    assert text.count("Note: ") <= 3
+    (n,) = re.findall(r"(\d+) more notes: results/notes.txt", text)
+    notes = Path("results/notes.txt").read_text().splitlines()
+    assert len(notes) == int(n) + text.count("Note: ")
+    assert any("C.csv: took the column 'p'" in note for note in notes)
+    assert "notes.txt" in text.splitlines()[-1]
+    bare = plausibly("diagnose", "results/posterior-dirichlet-categorical-1-class_prior-predictions.nc", width=WIDTH)
+    assert ".csv" not in bare.output
 
 
 def test_evaluate(study):

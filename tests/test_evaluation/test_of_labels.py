@@ -236,7 +236,7 @@ def test_two_classes_have_the_metrics_that_suit_their_predictions(kind, expected
     assert list(dict.fromkeys(summary(found)["metric"])) == ["top1_accuracy", *expected]
     against = pb.evaluate(annotations, predictions | {"B": other}, truth="annotator", replicates=REPLICATES)
     assert list(dict.fromkeys(summary(against)["metric"])) == ["accuracy", *expected]
-    assert ("positive: c1 from a probability of 0.5 on" in of_labels(against).table.title) == (kind == "probabilities")
+    assert ("positive: c1 from 0.5 on" in of_labels(against).table.title) == (kind == "probabilities")
     if kind == "probabilities":
         named = pb.evaluate(posterior, predictions, metrics=expected, replicates=REPLICATES, progress=False)
         assert list(dict.fromkeys(summary(named)["metric"])) == expected

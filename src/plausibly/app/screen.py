@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LINES, WIDTH = 25, 80  #: of a screen, and of one that is no terminal
-_NOTES = 3
+NOTES = 3  #: of a screen
 _FEWEST, _LEAST = 4, 6  # rows of a table, and characters of a name
 _LONGEST = 60  # characters of a word in a sentence, so that options stay whole
 _GAP = "  "
@@ -168,7 +168,16 @@ class Screen(NamedTuple):
         return "".join(parts) + (f"<ul>{notes}</ul>" if notes else "")
 
 
-def layout(screen: Screen, width: int = WIDTH, most: int = LINES, where: str = "") -> Iterator[str]:
+def layout(
+    screen: Screen,
+    width: int = WIDTH,
+    most: int = LINES,
+    where: str = "",
+    *,
+    n_notes: int = NOTES,
+    elsewhere: str = "",
+    left_out: list[str] | None = None,
+) -> Iterator[str]:
     """Lines of a screen: of the table, the headline and as many notes as there is room for.
 
     Parameters
@@ -180,7 +189,13 @@ def layout(screen: Screen, width: int = WIDTH, most: int = LINES, where: str = "
     most
         Lines to fill at most; a headline and the worst note are shown in any case.
     where
-        File, or option, that has the notes that are left out.
+        File, or option, that has the rows and notes that are left out.
+    n_notes
+        Number of notes at most; the worst is shown in any case.
+    elsewhere
+        File that has the notes that are left out, if that is another one.
+    left_out
+        List to which these notes are added.
 
     Examples
     --------
@@ -197,7 +212,8 @@ def layout(screen: Screen, width: int = WIDTH, most: int = LINES, where: str = "
     Note: Cases are few: add some.
     """
     verdict = list(paragraph(screen.headline, width))
-    notes = [list(paragraph(f"Note: {note}", width)) for note in dict.fromkeys(screen.notes)]
+    told = list(dict.fromkeys(screen.notes))
+    notes = [paragraph(f"Note: {note}", width) for note in told]
     left = most - len(verdict) - sum(map(len, notes[:1])) - (len(notes) > 1)
     if screen.table is not None and (len(screen.table.rows) or len(screen.table.foot)):
         lines = list(_table(screen.table, width, left - 1, screen.more or where))
@@ -205,16 +221,18 @@ def layout(screen: Screen, width: int = WIDTH, most: int = LINES, where: str = "
         yield ""
         left -= len(lines) + 1
     yield from verdict
-    shown = notes[:1]
-    for note in notes[1:]:
-        if len(shown) < _NOTES and len(note) <= left:
-            shown.append(note)
-            left -= len(note)
-    for note in shown:
-        yield from note
-    if len(notes) > len(shown):
-        n = len(notes) - len(shown)
-        yield f"{n} more note{'s' * (n > 1)}: {where}."
+    n_shown, rest = 0, []
+    for text, note in zip(told, notes, strict=True):
+        if not n_shown or (n_shown < n_notes and len(note) <= left):
+            left -= len(note) if n_shown else 0
+            n_shown += 1
+            yield from note
+        else:
+            rest.append(text)
+    if rest:
+        yield f"{len(rest)} more note{'s' * (len(rest) > 1)}: {elsewhere or where}."
+    if left_out is not None:
+        left_out += rest
 
 
 def paragraph(text: str, width: int = WIDTH, longest: int = _LONGEST) -> list[str]:

@@ -130,9 +130,15 @@ def cautions(
     if not withheld and (outside := json.loads(attrs.get("outside", "[]"))):
         yield f"The posterior does not know the predictions of {listed(outside)}: {_accuracies(outside)} too low."
     if more := list(knows_more(results)):
+        found = results.sel(classifier=more)
+        observed, expected = (
+            listed([f"{100 * share:.1f} %" for share in found[name].values.tolist()])
+            for name in ("expert_agreement", "expected_agreement")
+        )
         yield (
-            f"{listed(more)} know{_s(more)} more about these cases than the annotations do: {_accuracies(more)} "
-            "underestimated."
+            f"{listed(more)} know{_s(more)} more about these cases than the annotations do (agreement with an expert: "
+            f"{observed}, where {expected} was expected): {_accuracies(more)} underestimated. Take predictions for "
+            "evidence: pb.aggregate(predictions=…) (--model NAME:class_prior=predictions)."
         )
     if any(check in failed for check in ("plurality", "unanimous for", "unanimous against")):
         so = "" if withheld else ": accuracies may be several points off"

@@ -38,6 +38,7 @@ def test_discrepancy_writes_what_the_library_gives(data, tmp_path):
         "discrepancy.csv",
         "discrepancy.png",
         "groups.csv",
+        "notes.txt",
         "without_annotators.csv",
     ]
     assert sorted(path.name for path in (tmp_path / "out").glob("[!.]*")) == names
@@ -262,7 +263,15 @@ def boxes(tmp_path_factory):
 
 def test_agreement_writes_what_the_library_gives(boxes, tmp_path):
     result = succeed("agreement", boxes, "--distance", "boxes", "--replicates", 20, "--out", tmp_path / "made")
-    files = {"agreement.csv", "cases.csv", "annotators.csv", "histograms.png", "heatmap.png", "annotators.png"}
+    files = {
+        "agreement.csv",
+        "cases.csv",
+        "annotators.csv",
+        "histograms.png",
+        "heatmap.png",
+        "annotators.png",
+        "notes.txt",
+    }
     assert {one.name for one in (tmp_path / "made").glob("[!.]*")} == files
     table = pd.read_csv(tmp_path / "made" / "agreement.csv").set_index("distance")
     found = pb.agreement.agreement(pb.agreement.read_labels(boxes), "box_giou")

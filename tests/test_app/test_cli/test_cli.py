@@ -15,6 +15,7 @@ import plausibly as pb
 from plausibly.app.cli import _demo
 from plausibly.app.cli import _evaluate as evaluating
 from plausibly.app.cli._app import COMMANDS, HIDDEN, WITHIN, load_command
+from plausibly.app.cli._output import TablesInParts
 from tests.test_app.test_cli.run import plausibly, refuse, succeed
 from tests.test_app.test_report.page import leave_out_figures
 
@@ -86,7 +87,7 @@ def test_evaluate_writes_and_prints_the_tables_of_the_library(evaluated, data):
     assert f"{100 * row['mean']:.1f} ({100 * row['total_lower']:.0f}–{100 * row['total_upper']:.0f})" in result.stdout
     assert "onverge" not in result.stdout  # draws are exact
     assert "[1 of 3] prirn@10" in result.stderr
-    assert result.output.index("another expert") < result.output.index("Writing the report")
+    assert result.output.index("another expert") < result.output.index("Wrote metrics.csv")
 
 
 def test_quick_stops_at_the_numbers(evaluated, given, data, tmp_path):
@@ -372,3 +373,12 @@ def test_a_process_has_a_status(tmp_path):
     assert (bad.returncode, bad.stdout) == (2, "")
     assert bad.stderr.startswith("Error: broken.json: ")
     assert len(bad.stderr.splitlines()) == 1
+
+
+def test_parts_of_a_table_keep_their_columns(tmp_path):
+    """Values of a model without one of the columns of the first stood one column to the left."""
+    parts = TablesInParts(tmp_path)
+    for row in ({"a": 0.1, "b": "x", "c": 2}, {"a": 1 / 3, "c": 3}, {"a": 0.5, "d": "=1+1", "c": 4}):
+        parts.write("t.csv", pd.DataFrame([row]))
+    assert (tmp_path / "t.csv").read_text() == f"a,b,c,d\n0.1,x,2,\n{1 / 3},,3,\n0.5,,4,'=1+1\n"
+    assert parts.names == ["t.csv"]

@@ -123,7 +123,7 @@ def test_scores_are_labels_where_predictions_inform_the_posterior(folder, monkey
     np.save(folder / "P.npy", np.random.default_rng(0).random(N))
     found, _, out = evaluated(folder, "scores", monkeypatch, "--threshold", 1, classifiers="P")
     assert "Scores are labels, ≤ 1 and > 1" in found.output
-    assert found.output.index("expert in ") < found.output.index("Writing the report")
+    assert found.output.index("expert in ") < found.output.index("Wrote metrics.csv")
     assert set(pd.read_csv(out / "metrics.csv")["model"]) == {
         "dirichlet-categorical",
         "dirichlet-categorical:class_prior=predictions",

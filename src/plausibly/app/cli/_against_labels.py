@@ -21,7 +21,7 @@ from plausibly.app.cli._asked_metrics import (
 from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._groups import groups_and_clusters
 from plausibly.app.cli._options import EvaluatedData, MetricOptions, Output, SweepOptions
-from plausibly.app.cli._output import WITHOUT_QUICK, check_answers, complain, say
+from plausibly.app.cli._output import WITHOUT_QUICK, check_answers, note, say
 from plausibly.app.cli._requirements import (
     REQUIREMENTS,
     check_requirements,
@@ -88,7 +88,7 @@ def against_labels(
         for name, scores in named_predictions(given, logits).items()
     }
     if silent := {name: share for name, one in lined_up.items() if (share := (~one.any(axis=1)).mean())}:
-        complain(without_answer(silent), "Note")
+        note(without_answer(silent))
     two, scores = read.n_classes == 2 or asked.positive is not None, list(lined_up.values())
     usual = ["accuracy", *usual_metrics(2 if two else read.n_classes, scores, ordered=asked.ordered)]
     of_classes = ["confusion"] if asked.ordered and not two else label_metrics(two, scores)

@@ -11,7 +11,7 @@ from plausibly.app.cli import _options as options
 from plausibly.app.cli import _simulate
 from plausibly.app.cli._app import example
 from plausibly.app.cli._evaluate import ModelChoice, finish, run
-from plausibly.app.cli._output import say
+from plausibly.app.cli._output import say, write
 from plausibly.base.bootstrap import CI_PROB, interval
 from plausibly.base.pools import threads
 from plausibly.base.programs import tell_of_first_run
@@ -26,6 +26,7 @@ MODELS = (
     "plackett-luce@1,3,10",
     "prirn@30",
 )  # recommended, and as published
+_BELOW = 1  # lines for the simulated truth
 COMMAND, PUBLISHED_FILE = "evaluate.sh", "published.txt"
 # Model, arguments, top-3 accuracies of models A and B as printed, and how many times 1,000 draws are made: a program of
 # its own for more draws would take longer to compile.
@@ -62,7 +63,6 @@ def demo(
     more = [word for model in MODELS for word in ("--model", model)]
     command = _simulate.evaluation_command(out, names, *more, "--seed", str(seed), "--out", str(out))
     if not quiet:
-        say(f"Simulated {CASES} cases and {len(names)} classifiers into {out}.", stderr=True)
         tell_of_first_run()
     with threads(1) as pool:  # alongside, as most of it is compilation
         published = None if quiet else pool.submit(_published, seed)
@@ -78,23 +78,23 @@ def demo(
             options.MetricOptions(),
             output,
             store={"fresh": True},
+            below=_BELOW,
         )
-    (out / COMMAND).write_text(f"{command}\n", encoding="utf-8", newline="\n")
+    write(f"{command}\n", out / COMMAND)
     if published is not None:
-        (out / PUBLISHED_FILE).write_text("\n".join(published.result()) + "\n", encoding="utf-8", newline="\n")
+        write("\n".join(published.result()) + "\n", out / PUBLISHED_FILE)
         say(_simulated(out, done.swept))
     finish(done, output)
 
 
 def _simulated(out: Path, swept: Sweep) -> str:
-    """Put the accuracy on the simulated truth next to its estimate."""
+    """Put the accuracy on the simulated truth next to the interval of its estimate."""
     top, run, told = np.load(out / _simulate.TRUTH).argmax(1), swept.runs[0], []
     for name in swept.classifiers:
         scores = read_predictions(out / f"predictions-{name}.csv", swept.annotations)
         lower, upper = interval(run.results["top1_accuracy"].sel(classifier=name).values, CI_PROB)
-        told.append(f"{name} {(scores.argmax(1) == top).mean():.2f} ({lower:.2f} to {upper:.2f})")
-    what = "Accuracy on the simulated truth, and what was estimated for these cases"
-    return f"{what}: {', '.join(told)}. To repeat: sh {out / COMMAND}"
+        told.append(f"{name} {(scores.argmax(1) == top).mean():.0%} ({100 * lower:.0f}–{100 * upper:.0f})")
+    return f"Simulated truth: {', '.join(told).replace('%', ' %')}"
 
 
 def _published(seed: int) -> list[str]:

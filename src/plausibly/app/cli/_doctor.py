@@ -7,6 +7,7 @@ import typer
 
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import BAD_INPUT, example
+from plausibly.app.cli._folder import results_in
 from plausibly.app.cli._output import complain, say
 from plausibly.app.cli._study import STORE, files_of, is_by_annotators
 from plausibly.app.doctor import doctor as look
@@ -54,6 +55,8 @@ def doctor(
 
 
 def _within(path: Path) -> list[Path]:
-    """Files of a folder; none of a posterior, and of annotations that are a folder."""
+    """Files of a folder, of results the posteriors; none of a posterior, and of annotations that are a folder."""
     files = files_of(path) if path.is_dir() and path.suffix != STORE else []
+    results = results_in(path)
+    files = [one for one in files if one.name not in results or one.suffix in (STORE, ".nc")]
     return [] if files and is_by_annotators(look(files).files) else files

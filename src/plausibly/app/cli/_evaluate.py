@@ -24,10 +24,12 @@ from plausibly.app.cli._folder import keep_others, make_folder, writing
 from plausibly.app.cli._groups import groups_and_clusters
 from plausibly.app.cli._model_names import EvaluatedModelNames
 from plausibly.app.cli._output import (
+    NOTES_FILE,
     WITHOUT_QUICK,
     TablesInParts,
     check_answers,
     say,
+    say_written,
     show,
     speaker,
 )
@@ -72,7 +74,7 @@ CERTAINTY = "certainty.csv"
 DIFFERENCES, RANKINGS = "differences.csv", "rankings.csv"
 ALPHA, SPLITS = 0.1, 20  #: of the sets in the report
 LEAST, MOST = 40, 2**24  #: cases, and scores of a classifier, between which sets are measured
-_KEPT = 6  # lines for what was read and written, and for the order under other models
+_WRITTEN, _ORDER = 2, 3  # lines for what was written, and for the order under other models
 BUDGET = 100  #: labels of the plan in the report
 MOST_PLANNED = 20_000  #: cases up to which the report has a plan
 
@@ -241,8 +243,12 @@ def run(
     suffix: str = ".csv",
     dask: str | None = None,
     quick: bool = False,
+    below: int = 0,
 ) -> Done:
-    """Run a sweep from files to files; write each file, and print each answer, as soon as its contents are known."""
+    """Run a sweep from files to files; write each file, and print each answer, as soon as its contents are known.
+
+    `below` lines are left for what is printed afterwards.
+    """
     named, quiet, folder = models.as_published, output.quiet, Folder(output.out, **store)
     if read is None:
         read = graded(data, asked, threshold=settings.threshold, progress=not quiet)
@@ -288,7 +294,8 @@ def run(
     audited = look_for_problems(_labels(observed, settings.threshold), of_annotated, quiet=quiet)
     runs, files, chosen = [], TablesInParts(out, suffix), how_chosen(asked)
     first: Sweep | None = None
-    rest, kept = str(out / REPORT) + WITHOUT_QUICK * quick, _KEPT + 2 * len(required) * len(plan.predictions)
+    rest, noted = str(out / REPORT) + WITHOUT_QUICK * quick, False
+    below += _WRITTEN + (_ORDER if len(plan.labels) > 1 else 1) + 2 * len(required) * len(plan.predictions)
     keep_others(out / Path(METRICS).with_suffix(suffix))
     for done in plan.runs(folder, progress=not quiet, say=speaker(quiet), scheduler=dask):
         if not (runs or quick):
@@ -307,12 +314,12 @@ def run(
         runs.append(done)
         if len(runs) == 1 and plan.leading == 0 and not quiet:
             first = plan.sweep(runs, fresh)
-            show(_screen_of(first, chosen, asked, named=named), rest, kept)
+            noted = show(_screen_of(first, chosen, asked, named=named), rest, below, out / NOTES_FILE)
     swept = plan.sweep(runs, fresh, like=first)
     screen = _screen_of(swept, chosen, asked, named=named)
     if not quiet:
         if first is None:
-            show(screen, rest, kept)
+            noted = show(screen, rest, below, out / NOTES_FILE)
         chains = "All chains converged." if swept.converged and any(run.has_chains for run in runs) else ""
         if told := " ".join(filter(None, [order_over_runs(swept), chains])):
             say(told)
@@ -320,7 +327,7 @@ def run(
     if required:
         files.write(REQUIREMENTS, judged)
     if quick:
-        return Done(swept, screen, judged, files.names)
+        return Done(swept, screen, judged, [*files.names, *[NOTES_FILE] * noted])
     for name, table in _compared(swept):
         files.write(name, table)
     from plausibly.app.report import report  # and what only it needs
@@ -336,7 +343,7 @@ def run(
             pool.submit(make, plan, swept, folder, progress=not quiet) for make in (measure_sets, plan_labels)
         )
         report(swept, out / REPORT, sources, **linked, conformal=sets.result, plan=further.result, progress=not quiet)
-    return Done(swept, screen, judged, [*files.names, REPORT])
+    return Done(swept, screen, judged, [*files.names, REPORT, *[NOTES_FILE] * noted])
 
 
 def _compared(swept: Sweep) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -448,7 +455,7 @@ def finish(done: Done, output: options.IntoResults, *, suffix: str = ".csv") -> 
     """Print what was written, the verdict and whether requirements are met, and exit with the matching status."""
     swept, out = done.swept, output.out
     if not output.quiet:
-        say(f"Wrote {', '.join([*done.files, many(len(swept.runs), 'posterior')])} to {out}")
+        say_written([*done.files, many(len(swept.runs), "posterior")], out)
     where = "" if swept.converged else f" {(out / CERTAINTY).with_suffix(suffix)} lists all of them."
     answered, results = (f"{done.screen.headline} ", f" Results: {out}.") if output.quiet else ("", "")
     if output.quiet or not swept.converged:

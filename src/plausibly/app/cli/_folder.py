@@ -159,6 +159,11 @@ def _read(folder: Path) -> dict[str, Any]:
     return {}
 
 
+def results_in(folder: Path) -> set[str]:
+    """Names of the files in a folder that commands wrote."""
+    return {name for one in _read(folder).values() for name in one.get("files", ())}
+
+
 def _write(folder: Path, record: dict[str, Any]) -> None:
     with writing(folder / RECORD):
         (folder / RECORD).write_text(json.dumps(record, indent=1, ensure_ascii=False), encoding="utf-8", newline="\n")

@@ -578,7 +578,7 @@ def parse_logits(names: Sequence[str] | None) -> bool | list[str]:
 
 def predicted_by_all(read: Any, files: dict[str, str]) -> Any:
     """Keep the cases that all files have a prediction for, and say how many have none."""
-    from plausibly.app.cli._output import complain
+    from plausibly.app.cli._output import note
     from plausibly.data.annotations import Annotations  # which imports pandas
     from plausibly.data.labels import Labels
     from plausibly.data.labels.predictions import all_predicted as all_labelled
@@ -592,9 +592,8 @@ def predicted_by_all(read: Any, files: dict[str, str]) -> Any:
     if not len(kept):
         raise ArgumentError("no case has a prediction of every classifier: call the cases by the same names.")
     if len(kept) < before:
-        complain(
+        note(
             f"{before - len(kept):,} of {before:,} cases have no prediction of some classifier and are left out; if "
-            "these were not chosen at random, the numbers do not hold for all cases",
-            "Note",
+            "these were not chosen at random, the numbers do not hold for all cases"
         )
     return read.of_cases(kept) if isinstance(read, Labels) else read.select(kept)

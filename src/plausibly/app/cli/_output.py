@@ -11,8 +11,10 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -21,7 +23,7 @@ from rich.text import Text
 
 from plausibly.app.cli._folder import keep_others, writing
 from plausibly.app.cli._wording import in_options
-from plausibly.app.screen import LINES, WIDTH, Screen, layout, paragraph
+from plausibly.app.screen import LINES, NOTES, WIDTH, Screen, layout, paragraph
 from plausibly.base.errors import ArgumentError, PlausiblyWarning
 from plausibly.base.progress import logged
 
@@ -35,10 +37,26 @@ WITHOUT_QUICK = ", which is written without --quick"  #: said of the report
 #: parameters of the command that runs
 PARAMETERS: ContextVar[Mapping[str, Any] | None] = ContextVar("PARAMETERS", default=None)
 TABLES = ".csv", ".parquet"  #: suffixes of tables that we write
-_TOLD: set[str] = set()  # warnings of this run, which are not said again as notes
+NOTES_FILE = "notes.txt"  #: of all notes, where a screen has not room for them
 _LONGEST = 2000  # characters of a sentence
-_UNDERSTOOD, _WRITTEN = 2, 2  # lines of what was read, and of what was written
+_WRITTEN = 2  # lines of what was written
+_BEFORE = 1  # notes that are printed before there is a screen
+_PATIENCE = 10.0  # seconds without a line, after which the next step is said
 _FIGURES = 3  # from which on their number is said
+
+
+@dataclass
+class _Said:
+    """What a run has printed so far, and what waits for a screen."""
+
+    lines: int = 0
+    at: float = 0.0  # when the last line was printed
+    notes: list[str] = field(default_factory=list)  # all of them
+    held: list[str] = field(default_factory=list)  # of these, which were not printed
+    shown: bool = False  # whether there was a screen
+
+
+_SAID = _Said()  # of the run that goes on
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -60,21 +78,51 @@ def say(text: str, *, stderr: bool = False) -> None:
 
 def print_line(line: str, *, stderr: bool = False) -> None:
     """Print a line as it is: names may contain what looks like markup."""
+    _SAID.lines += 1
+    _SAID.at = monotonic()
     console(stderr=stderr).print(Text(line), soft_wrap=True)
 
 
-def show(screen: Screen, where: str, kept: int = 0) -> None:
-    """Print a screen, which leaves some lines for what else is said; `where` has the rest of it."""
+def show(screen: Screen, where: str, kept: int = 0, notes_in: Path | None = None) -> bool:
+    """Print a screen, which leaves some lines for what else is said; `where` has the rest of it.
+
+    It has at most as many lines and notes as what was printed before leaves. Where some are left out, all notes are
+    written to a file, if there is one; returns whether they are.
+    """
     told = partial(in_options, parameters=PARAMETERS.get())
-    notes = [told(note) for note in screen.notes if note not in _TOLD]
-    screen = screen._replace(headline=told(screen.headline), notes=notes)
-    for line in layout(screen, console().width, LINES - kept, where):
+    printed = {*_SAID.notes} - {*_SAID.held}
+    notes = [told(note) for note in dict.fromkeys([*screen.notes, *_SAID.held]) if note not in printed]
+    left_out: list[str] = []
+    lines = layout(
+        screen._replace(headline=told(screen.headline), notes=notes),
+        console().width,
+        LINES - _SAID.lines - kept,
+        where,
+        n_notes=NOTES - len(printed),
+        elsewhere="" if notes_in is None else str(notes_in),
+        left_out=left_out,
+    )
+    for line in lines:
         print_line(line)
+    if left_out and notes_in is not None:
+        write("\n".join(map(told, dict.fromkeys([*screen.notes, *_SAID.notes]))) + "\n", notes_in)
+    _SAID.held.clear()
+    _SAID.shown = True
+    return bool(left_out) and notes_in is not None
 
 
 def speaker(quiet: bool) -> Callable[[str], None]:
-    """Return a function that says how far the work has come, or that says nothing."""
-    return (lambda text: None) if quiet else partial(say, stderr=True)
+    """Return a function that says how far the work has come, or that says nothing.
+
+    Steps after the first are said on a terminal only, after some seconds without a line.
+    """
+
+    def tell(text: str) -> None:
+        step = (text.startswith("[") and not text.startswith("[1 of ")) or text.startswith("Writing")
+        if not step or (console(stderr=True).is_terminal and monotonic() - _SAID.at >= _PATIENCE):
+            say(text, stderr=True)
+
+    return (lambda text: None) if quiet else tell
 
 
 def complain(text: str, what: str = "Error") -> None:
@@ -82,9 +130,15 @@ def complain(text: str, what: str = "Error") -> None:
     text = in_options(text, PARAMETERS.get())
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
-    console(stderr=True).print(
-        Text(f"{what}: ", style="bold red" if what != "Note" else "bold") + Text(text, style="default"), soft_wrap=True
-    )
+    to = console(stderr=True)
+    said, style = f"{what}: ", "bold red" if what != "Note" else "bold"
+    broken = what == "Note" or to.is_terminal  # an error is one line for programs that read it
+    lines = [line for part in (said + text).splitlines() for line in paragraph(part, to.width, _LONGEST) or [""]]
+    lines = lines if broken else [said + text]
+    for number, line in enumerate(lines):
+        start = "" if number else said
+        to.print(Text(start, style=style) + Text(line.removeprefix(start), style="default"), soft_wrap=True)
+    _SAID.lines += len(lines)
 
 
 @contextmanager
@@ -93,20 +147,31 @@ def notes() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("always", PlausiblyWarning)
         show = warnings.showwarning
-        _TOLD.clear()
+        vars(_SAID).update(vars(_Said()))
 
         def print_note(message, category, *rest, **further):
-            words = f"{str(message).removesuffix('.')}."
-            if issubclass(category, PlausiblyWarning) and words not in _TOLD:  # files may be read more than once
-                _TOLD.add(words)
-                complain(words, "Note")
-            elif issubclass(category, PlausiblyWarning):
-                return
+            if issubclass(category, PlausiblyWarning):
+                note(f"{str(message).removesuffix('.')}.")
             else:
                 show(message, category, *rest, **further)
 
         warnings.showwarning = print_note
-        yield
+        try:
+            yield
+        finally:
+            for words in _SAID.held:  # there was no screen
+                complain(words, "Note")
+
+
+def note(words: str) -> None:
+    """Print a note, once; where there are several before a screen, the others wait for it."""
+    if words in _SAID.notes:  # files may be read more than once
+        return
+    _SAID.notes.append(words)
+    if not _SAID.shown and len(_SAID.notes) > _BEFORE:
+        _SAID.held.append(words)
+    else:
+        complain(words, "Note")
 
 
 def check_table(path: Path) -> None:
@@ -160,12 +225,14 @@ class Publisher:
         is not made. `kept` lines are left for what the command says afterwards. Tables have a `suffix`. `without` says
         why the page is not written this time, and `quietly` what comes after the headline.
         """
+        noted = False
         if self.quiet:
             say(f"{screen.headline}{quietly}")
         else:
             more = page or screen.more
             where = f"{self.out / more}{without}" if self.out and more else "--out FOLDER writes all"
-            show(screen, where, kept + _UNDERSTOOD + (_WRITTEN if self.out else 1))
+            own = screen if self.out else screen._replace(more="")
+            noted = show(own, where, kept + (_WRITTEN if self.out else 0), self.out and self.out / NOTES_FILE)
         if self.out is None:
             return
         page = "" if without else page
@@ -181,8 +248,20 @@ class Publisher:
         figures = [one.file for one in files if one.is_figure]
         names = [one.file for one in files if not one.is_figure]
         names += figures if len(figures) < _FIGURES else [f"{len(figures)} figures"]
+        names += [NOTES_FILE] * noted
         if not self.quiet:
-            say(f"Wrote {', '.join(filter(None, [page, *names]))} to {self.out}")
+            say_written([*filter(None, [page]), *names], self.out)
+
+
+def say_written(names: Sequence[str], folder: Path) -> None:
+    """Say which files were written, in one line: of many tables, the first and how many others."""
+    told = f"Wrote {', '.join(names)} to {folder}"
+    tables = [name for name in names if name.endswith(TABLES)]
+    if len(told) > console().width and len(tables) > 2:
+        rest = [name for name in names if name not in tables[1:]]
+        rest.insert(rest.index(tables[0]) + 1, f"{len(tables) - 1} more tables")
+        told = f"Wrote {', '.join(rest)} to {folder}"
+    say(told)
 
 
 def write(content: Any, path: Path) -> None:
@@ -211,14 +290,26 @@ class TablesInParts:
 
     def __init__(self, folder: Path, suffix: str = ".csv"):
         self.folder, self.suffix = folder, suffix
-        self.names: list[str] = []
+        self._columns: dict[str, list[str]] = {}
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the files."""
+        return list(self._columns)
 
     def write(self, name: str, table: pd.DataFrame) -> str:
-        """Write a part of a table, and return the name of its file."""
+        """Write a part of a table, and return the name of its file; what a part has no column for stays empty."""
         path = (self.folder / name).with_suffix(self.suffix)
-        write_table(table, path, append=path.name in self.names)
-        if path.name not in self.names:
-            self.names.append(path.name)
+        first = path.name not in self._columns
+        known = self._columns.setdefault(path.name, list(table))
+        if (new := [column for column in table if column not in known]) and self.suffix == ".csv":
+            import pandas as pd
+
+            known += new
+            before = pd.read_csv(path, dtype=str, keep_default_na=False)
+            write_table(pd.concat([before, table]).reindex(columns=known), path)
+        else:
+            write_table(table if self.suffix != ".csv" else table.reindex(columns=known), path, append=not first)
         return path.name
 
 

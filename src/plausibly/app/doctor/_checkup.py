@@ -15,7 +15,7 @@ from plausibly.app.doctor._look import look, of_one_rater, with_classes
 from plausibly.app.doctor._looked import Looked
 from plausibly.app.doctor._propose import GOLD, Proposal, Together, of_posterior, of_systems, propose
 from plausibly.base.errors import ArgumentError
-from plausibly.base.names import many, no_answers, some
+from plausibly.base.names import listed, many, no_answers, some
 from plausibly.base.shown import Shown
 from plausibly.data.annotations import Annotations
 from plausibly.data.annotations.io.files import TABLES, check_path, ending, named_file
@@ -57,15 +57,21 @@ class Checkup(Shown, kind="doctor"):
         """Yield the lines of a screen."""
         for caution in self.cautions:
             yield f"First: {caution}"
+        alike: dict[str, list[str]] = {}
         for one in self.files:
-            yield str(one)
-            yield from (f"Note: {note}." for note in one.notes)
+            alike.setdefault(str(one).removeprefix(f"{one.path}: "), []).append(str(one.path))
+        yield from (f"{listed(paths)}: {words}" for words, paths in alike.items())
+        yield from dict.fromkeys(f"Note: {note}." for one in self.files for note in one.notes)
         for problem in self.problems:
             yield f"Does not fit: {problem}"
         if not self.proposals:
             yield "There is no command for these files: give annotations, such as a table of case, annotator, class."
+        questions: dict[str, list[str]] = {}
         for one in self.proposals:
-            yield f"\n{one.question}\n  {one.command}"
+            questions.setdefault(one.question, []).append(one.command)
+        for number, (question, commands) in enumerate(questions.items()):
+            more = f" ({len(commands) - 1:,} more with other files)" if len(commands) > 1 else ""
+            yield ("" if number else "\n") + f"{question}{more}\n  {commands[0]}"
 
 
 def doctor(

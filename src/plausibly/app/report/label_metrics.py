@@ -236,7 +236,7 @@ def _introduction(swept: Sweep, results: xr.Dataset) -> Iterator[str]:
         yield f"Class by class, the best {MOST_CLASSIFIERS} classifiers are shown; {more} more are left out."
 
 
-def at_threshold(results: xr.Dataset) -> str:
+def at_threshold(results: xr.Dataset, what: str = "a probability of ") -> str:
     """Say from which probability on classifiers name the positive class; nothing if it only has to be the greater.
 
     The attribute ``threshold_from`` says where it comes from.
@@ -253,7 +253,7 @@ def at_threshold(results: xr.Dataset) -> str:
     names = ["", *results["classifier"].values.tolist()] if "classifier" in results.coords else [""]
     shown = [f"{at:.3g}{f' ({name})' if name else ''}" for name, at in own.items() if name in names]
     chosen = f" ({results.attrs['threshold_from']})" if "threshold_from" in results.attrs else ""
-    return f" from a probability of {', '.join(shown)} on{chosen}"
+    return f" from {what}{', '.join(shown)} on{chosen}"
 
 
 def two_by_two(results: xr.Dataset, name: str) -> pd.DataFrame:

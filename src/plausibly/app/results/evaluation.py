@@ -138,7 +138,7 @@ def table_of(columns: Sequence[Column], order: Sequence[str], apart: Mapping[str
     known = not all(np.isnan(one.mean) for one in experts)
     foot = [[EXPERT, *map(percent, experts), *([""] if apart else [])]] if known else []
     headings = [one.heading + (", %" if one.share else "") for one in columns]
-    headings = ["classifier", *headings, *([f"ahead of the next by {columns[0].by}, points"] if apart else [])]
+    headings = ["classifier", *headings, *([f"lead by {columns[0].by}, points"] if apart else [])]
     return Table(headings, rows, title, foot=foot)
 
 
@@ -282,7 +282,8 @@ def _title(
 
 def _positive(results: xr.Dataset) -> str:
     """Say which class is positive, and from which probability on, if there are two."""
-    at = at_threshold(results) if operating_point(results) else ""
+    short = {} if "threshold" in results.attrs else {"what": ""}
+    at = at_threshold(results, **short) if operating_point(results) else ""
     return f"; positive: {results.attrs['positive']}{at}" if "positive" in results.attrs else ""
 
 
