@@ -302,7 +302,7 @@ REFUSED += each(
     swept,
     {
         "needs a model": ({"models": {}},),
-        "models must be a mapping to reliabilities, but 'prirn' was given": ({"models": "prirn"},),
+        "models must be names, or a mapping to reliabilities, but 'prirn' was given": ({"models": "prirn"},),
         "reliabilities of prirn must be a list of numbers, but 10 was": ({"models": {"prirn": 10}},),
         "must be a list of numbers, but '10' was given": ({"models": {"prirn": "10"}},),
         "irn has no reliability, but 10 was given": ({"models": {"irn": 10}},),

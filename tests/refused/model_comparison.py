@@ -30,7 +30,7 @@ REFUSED = each(
         "a comparison needs two models, but none was given": ({},),
         "a comparison needs two models, but 1 was given": ({"prirn": (30,)},),
         "prirn@30 is given 2 times": ({"prirn": (30, 30)},),
-        "models must be a mapping": (["prirn"],),
+        "models must be names, or a mapping": ("prirn",),
         "there is no model 'none'": ({"prirn": (30,), "none": None},),
         "prirn@3 has no probability of whole rankings": {"observation": "ranking"},
         "no probability of whole rankings": {
@@ -87,7 +87,7 @@ REFUSED += each(
     {
         "none of the models has a choice to make, but majority-vote was given": ({"majority-vote": None},),
         "none of the models has a choice to make, but none was given": ({},),
-        "models must be a mapping to reliabilities": (["prirn"],),
+        "models must be names, or a mapping to reliabilities": ("prirn",),
         "prior_kappa must be positive": {"models": {"prirn": {"class_prior": "learned"}}, "prior_kappa": (0.0,)},
     },
     ArgumentError,

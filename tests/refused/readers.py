@@ -61,7 +61,7 @@ REFUSED = [
             "predictions": MODEL, "metric": "accuracy", "threshold": 3,
         },
         "readers are the truth, but they gave scores": {"gold": None},
-        "positive must be one of the classes, '0', '1', but 'ill' was given": {"positive": "ill"},
+        "positive must be a class, but 'ill' was given: choose from '0', '1'": {"positive": "ill"},
         "auroc needs a positive class, but there are 3 classes": {"gold": KINDS},
     }, ArgumentError),
     *each(studied, {

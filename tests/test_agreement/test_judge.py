@@ -279,3 +279,12 @@ def test_a_second_answer_of_a_model_is_named_and_kept_as_asked():
     assert read.left_out == "m gives case '3' several labels"
     with pytest.warns(PlausiblyWarning, match="1 of 9 rows repeat"):
         judge(rows, {"m": [*model, ("3", "b")]}, **options)
+
+
+def test_answers_of_several_people_in_memory_are_no_predictions():
+    rows = [(str(case), who, "ab"[case % 2]) for case in range(8) for who in ("ann", "bob")]
+    frame = pd.DataFrame(rows, columns=["case", "annotator", "label"])
+    with pytest.raises(PredictionError, match="these are the answers of 'ann', 'bob', so keep those of one of them"):
+        judge(rows, {"m": frame}, model=None, replicates=20, progress=False)
+    one = frame[frame["annotator"] == "ann"]
+    assert judge(rows, {"m": one}, model=None, replicates=20, progress=False).models == ["m"]

@@ -92,3 +92,18 @@ def test_what_is_no_result_has_nothing_to_say(tmp_path):
         pb.results.of(pb.diagnose(worlds.counts().posterior))
     with pytest.raises(pb.ArgumentError, match="plan= goes beside a sweep"):
         pb.report(outcomes(), tmp_path / "page.html", plan="later")
+
+
+def test_the_summary_of_a_posterior_is_its_plausibilities_by_name():
+    annotations = pb.Annotations.from_rankings({"cases": {"p": {"ann": [["b"]]}, "q": {"ann": [["a"], ["c"]]}}})
+    posterior = pb.aggregate(annotations, "prirn", draws=100, progress=False)
+    table = pb.summary(posterior, ci_prob=0.5)
+    draws = pb.case_draws(posterior, "q")["plausibility"]
+    rows = table[table["case"] == "q"].set_index("class_name")
+    assert sorted(rows.index) == sorted(draws["class_name"].values.tolist())
+    for name, row in rows.iterrows():
+        values = draws.sel(class_name=name).values
+        expected = [values.mean(), values.std(), *np.quantile(values, (0.25, 0.75))]
+        np.testing.assert_allclose(row[["mean", "sd", "lower", "upper"]].to_numpy(float), expected, rtol=1e-5)
+    with pytest.raises(pb.ArgumentError, match="ci_prob must lie between 0 and 1"):
+        pb.summary(posterior, ci_prob=2)

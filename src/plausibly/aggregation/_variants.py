@@ -46,7 +46,7 @@ class Variant:
     single: bool = False  #: whether there is one run, which is called by the label alone
 
 
-Variants = Mapping[AnyModel, Sequence[float] | Mapping[str, Any] | None] | Sequence[Variant]
+Variants = Mapping[AnyModel, Sequence[float] | Mapping[str, Any] | None] | Sequence[Variant] | Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -79,13 +79,15 @@ def read_variants(models: Variants) -> list[Variant]:
     The mapping is from a name, Model or program to its reliabilities; None stands for the usual ones, or for a model
     without any. Or it is from any label to a mapping with ``model`` (unless the label is the name of one),
     ``reliability`` (one or several) and further arguments of :func:`plausibly.aggregate`, except those that belong to
-    all runs.
+    all runs. A list of names is read as on the command line (:func:`parse_variant`).
     """
+    if isinstance(models, Sequence) and not isinstance(models, str) and all(isinstance(one, str) for one in models):
+        return parse_variants(models, "a model")
     if isinstance(models, Sequence) and models and all(isinstance(variant, Variant) for variant in models):
         return list(models)
     if not isinstance(models, Mapping):
         raise ArgumentError(
-            f"models must be a mapping to reliabilities, but {show(models)} was given: write for example "
+            f"models must be names, or a mapping to reliabilities, but {show(models)} was given: write for example "
             "{model: (1, 3, 10), another: None}."
         )
     return [_read(name, value) for name, value in models.items()]

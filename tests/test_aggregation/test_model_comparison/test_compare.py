@@ -4,6 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
+import pandas as pd
 import pytest
 import xarray as xr
 from numpyro.handlers import scale
@@ -383,3 +384,10 @@ def test_stacking_maximises_the_score_of_the_mixture():
     # log(0.5 w + 0.9 (1 - w)) + log(0.5 w) is greatest at w = 0.9 / 0.8, which is beyond 1.
     assert stacking(some).round(6).tolist() == [1, 0]
     assert stacking(np.full((2, 3), -np.inf)).tolist() == [0.5, 0.5]
+
+
+def test_models_are_named_as_on_the_command_line():
+    annotations = pb.Annotations.from_labels([["a", "a", "b"], ["b", "b"], ["a", "b"]])
+    named = pb.compare_models(annotations, ["dirichlet-categorical", "plackett-luce@1"], draws=50, progress=False)
+    given = {"dirichlet-categorical": None, "plackett-luce": (1,)}
+    pd.testing.assert_frame_equal(named.table, pb.compare_models(annotations, given, draws=50, progress=False).table)

@@ -52,7 +52,7 @@ def compare_models(
         Reliabilities by model, such as ``{"plackett-luce": (1, 3, 10), "prirn": (10, 30, 100), "irn": None}``, as for
         :func:`plausibly.sweep`; several reliabilities of one model are compared like separate models. Alternatively,
         arguments of :func:`plausibly.aggregate` by label, such as ``{"sparse": {"model": "plackett-luce",
-        "concentration": 0.1}}``.
+        "concentration": 0.1}}``, or names as on the command line, such as ``["one-coin", "plackett-luce@1,3"]``.
     predictions
         Predictions of each classifier by name, as for :func:`plausibly.aggregate`. Models with
         ``class_prior="predictions"`` learn their prior from them, such as ``{"evidence": {"model":

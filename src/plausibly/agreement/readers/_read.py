@@ -17,6 +17,7 @@ from plausibly.data.annotations.io.spellings import positive_of_two
 from plausibly.data.labels.container import Labels, by_case, column_names
 from plausibly.data.labels.gold import Gold, read_gold
 from plausibly.data.labels.predictions import read_models
+from plausibly.data.predictions import check_positive
 
 CONDITION = "condition"  #: column of conditions, unless it is named
 _ENOUGH = 2  # cases of a kind, without which one cannot be left out
@@ -238,10 +239,7 @@ def _kinds(labels: Labels) -> tuple[list[str], None]:
 def _positive(classes: list[str], positive: Any, figure: Figure, known: Sequence[str]) -> tuple[bool, str | None]:
     """Whether cases are positive or not, and the positive class."""
     if positive is not None:
-        (name,) = _names(np.array([positive], object))
-        if name not in classes:
-            raise ArgumentError(f"positive must be one of the classes, {some(classes)}, but {name!r} was given.")
-        return True, name
+        return True, check_positive(np.array(classes), *_names(np.array([positive], object)))
     if len(classes) == 2:
         return True, classes[1] if all(map(_is_number, classes)) else classes[positive_of_two(classes)]
     if len(classes) == 1:

@@ -427,7 +427,7 @@ def _observed_and_models(
     if any(getattr(settings, name) is not None for name in OF_MODELS):
         return read, usual_models(read)
     if settings.threshold is None and settings.raters != "alike" and are_ratings(read):
-        tell("Ratings are classes, and raters may differ")
+        tell("Ratings are grades in order, and raters may differ; if they are names: --label COLUMN --classes 1,2,…")
         return read, (f"{OF_RATINGS}:class_prior=predictions" if evidence else OF_RATINGS,)
     if isinstance(read, Scores) and evidence and settings.prior is None:
         read = read.split(settings.threshold)

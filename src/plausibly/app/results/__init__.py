@@ -61,15 +61,18 @@ def summary(results: Any, ci_prob: float | None = None) -> "pd.DataFrame":
     ----------
     results
         Results of :func:`plausibly.evaluate`, or of any other function that answers a question, such as
-        :func:`plausibly.systems`.
+        :func:`plausibly.systems`; or a posterior of :func:`plausibly.aggregate`.
     ci_prob
-        Probability of the equal-tailed intervals of an evaluation; by default that of the results.
+        Probability of the equal-tailed intervals of an evaluation, by default that of the results, or of a posterior,
+        by default 0.94.
 
     Returns
     -------
     pandas.DataFrame
-        Of an evaluation, the numbers of :func:`plausibly.evaluation.summary`: one row per classifier and metric. Of
-        other results, the rows of their first screen, as text.
+        Of an evaluation, the numbers of :func:`plausibly.evaluation.summary`: one row per classifier and metric. Of a
+        posterior, one row per case and class that has draws of its own: ``case``, ``class_name``, ``mean``, ``sd``,
+        ``lower`` and ``upper`` of its plausibility; diagnostics of a case are those of ``az.summary`` of
+        :func:`plausibly.case_draws`. Of other results, the rows of their first screen, as text.
 
     Raises
     ------
@@ -89,5 +92,9 @@ def summary(results: Any, ci_prob: float | None = None) -> "pd.DataFrame":
         from plausibly.evaluation import summary as of_evaluation
 
         return of_evaluation(results, ci_prob)
+    if type(results).__name__ in ("InferenceData", "DataTree"):
+        from plausibly.app.results.posterior import by_slot
+
+        return by_slot(results, ci_prob)
     table = of(results).table
     return pd.DataFrame() if table is None else pd.DataFrame([*table.rows, *table.foot], columns=[*table.columns])

@@ -20,12 +20,13 @@ from plausibly.agreement.annotators import (
 from plausibly.app import plots
 from plausibly.app.screen import Piece, Screen, Table, percent, with_interval
 from plausibly.base.arviz import Posterior, to_groups
-from plausibly.base.bootstrap import CI_PROB, median_and_ends
-from plausibly.posterior import model_of
+from plausibly.base.bootstrap import CI_PROB, check_probability, median_and_ends
+from plausibly.posterior import REMAINDER_NAME, case_names, check_posterior, model_of, reading, slots_of
 from plausibly.posterior.diagnostics import shared_convergence
 from plausibly.posterior.diagnostics.verdicts import STATISTICS, checks, table, verdict, worst
 from plausibly.posterior.says import assumption
 
+_PART = 20_000  # slots at a time
 _NAMED = 3  # quantities that all cases share and that did not converge
 _DIGITS = {"r_hat": ".3f", "ess_bulk": ",.0f", "ess_tail": ",.0f", "n_diverging": ",.0f"}
 _DIGITS |= {"e_bfmi": ".2f", "at_max_depth": ".0%"}
@@ -66,6 +67,26 @@ def screen(posterior: Posterior, diagnostics: xr.Dataset, label: str = "", ci_pr
         alike = alike if attrs.get("difficulty") == "same" else ""
         notes.append(f"{label} assumes {assumption(attrs).rstrip('.')}{alike}.")
     return Screen(" ".join(told), shown, [*filter(None, notes)])
+
+
+def by_slot(posterior: Posterior, ci_prob: float | None = None) -> pd.DataFrame:
+    """Tabulate the mean, standard deviation and interval of each plausibility, as :func:`plausibly.summary` does."""
+    check_posterior(posterior)
+    ci_prob = CI_PROB if ci_prob is None else ci_prob
+    check_probability("ci_prob", ci_prob)
+    tail = (1 - ci_prob) / 2
+    slots, names = slots_of(posterior), posterior["constant_data"]["class_names"].values
+    columns = {"case": case_names(posterior)[slots.case].astype(object)}
+    columns["class_name"] = np.where(slots.is_remainder, REMAINDER_NAME, names[slots.class_index]).astype(object)
+    parts = []
+    with reading(posterior):
+        draws = posterior["posterior"]["plausibility"].transpose("chain", "draw", "slot")
+        for first in range(0, len(slots.case), _PART):
+            values = draws[..., first : first + _PART].values
+            values = values.reshape(-1, values.shape[-1])
+            parts.append([values.mean(0), values.std(0), *np.quantile(values, (tail, 1 - tail), axis=0)])
+    numbers = np.concatenate(parts, axis=1) if parts else np.empty((4, 0))
+    return pd.DataFrame(columns | dict(zip(("mean", "sd", "lower", "upper"), numbers, strict=True)))
 
 
 def of_chains(posterior: Posterior, diagnostics: xr.Dataset, most: int) -> Screen:

@@ -14,7 +14,7 @@ from plausibly.base.errors import AnnotationError, PlausiblyWarning, PredictionE
 from plausibly.base.names import many, some
 from plausibly.data.annotations import Annotations
 from plausibly.data.annotations.io.class_columns import POSITIVE
-from plausibly.data.annotations.io.columns import missing, to_codes
+from plausibly.data.annotations.io.columns import frame_columns, is_frame, missing, to_codes
 from plausibly.data.annotations.io.files import TABLES, ending, naming
 from plausibly.data.annotations.io.predicted import is_path, unpack
 from plausibly.data.annotations.io.source import texts_of
@@ -188,10 +188,12 @@ def _one_column(source: Any, column: str) -> Any:
     """Choose the column of a table that holds the predictions; refuse one with several that may."""
     in_file = is_path(source) and ending(Path(source)) in TABLES and Path(source).exists()
     names = header_of(Path(source)) if in_file else list(map(str, getattr(source, "columns", ())))
-    if in_file and (who := find("annotator", names)) is not None:
-        people = sorted({*texts_of(read_columns(Path(source), [who])[who])} - {None})
+    if (in_file or is_frame(source)) and (who := find("annotator", names)) is not None:
+        cells = read_columns(Path(source), [who]) if in_file else frame_columns(source)
+        people = sorted({*texts_of(cells[who])} - {None})
         if len(people) > 1:
-            raise PredictionError(f"these are the answers of {some(people)}, so name one of them: FILE:{people[0]}")
+            fix = f"name one of them: FILE:{people[0]}" if in_file else "keep those of one of them"
+            raise PredictionError(f"these are the answers of {some(people)}, so {fix}")
     if column == "score":
         found = [name for name in POSITIVE if name in names]
         return f"{source}:{found[0]}" if in_file and "score" not in names and len(found) == 1 else source
