@@ -21,11 +21,9 @@ annotations (``python -m validation.other_experts``).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
 from os import PathLike
 from typing import Any, Literal, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -52,6 +50,8 @@ MOST_EXPERTS = 101  #: of a panel that is drawn; more are what most experts woul
 FEW_READERS = 5  #: annotators from which on other readers can be known from these
 MOST_LEFT_OUT = 20  #: annotators, or groups of them, that are left out in turn
 _DENSE = 600  # parameters of strictness whose whole matrix of second derivatives is looked at
+_FEW = 256  # pairs of an expert and a class that one expression compares
+_FEW_CLASSES = 64  # whose shares are added up in one expression
 _LEAST = 1e-9  # plausibility below which a class counts as this plausible
 
 Readers = Literal["others", "these"]
@@ -316,30 +316,52 @@ def panel_decisions(
     ascending `sizes` are the first experts of the largest. Of classes with as many votes, one is chosen by which of the
     experts named it, who are alike; of the two grades in the middle of an even number, likewise.
     """
-    logs = jnp.log(jnp.maximum(split_among_all(block, n_classes), _LEAST))
-    alike = jax.nn.softmax(logs, axis=0).cumsum(axis=0)
-    counted, found = jnp.zeros_like(logs), []
+    values = jnp.maximum(split_among_all(block, n_classes), _LEAST)
+    logs = None if panels is None else jnp.log(values)
     votes = 1 + np.random.default_rng(0).random(sizes[-1]) / (2 * sizes[-1])  # sums of as many differ
+    unroll = n_classes <= _FEW_CLASSES or 1
+    few = n_classes * sizes[-1] <= _FEW  # one expression, of which no array of all classes is kept
 
-    def cast(counted: Float[Array, "class case draw"], expert):
-        number, vote, of_expert = expert
-        chosen = alike
-        if of_expert is not None:
-            strictness, power = of_expert
-            chosen = jax.nn.softmax(power * logs + strictness[:, None], axis=0).cumsum(axis=0)
+    def label(number: Array, own: Panels | None) -> Int[Array, "case draw"]:
+        weights = values if own is None else jnp.exp(own.power * logs + own.strictness[:, None])
         bits, _ = random_bits(block.words[Stream.PANELS][:, None], block.draw, number)
-        label = jnp.sum(chosen[:-1] < uniform(bits)[None], axis=0)
-        return counted + vote * (label == jnp.arange(n_classes)[:, None, None]), None
+        at = uniform(bits) * jnp.sum(weights, axis=0)
 
-    for first, size in pairwise([0, *sizes]):
-        own = None if panels is None else (panels.strictness[first:size], panels.power[first:size])
-        experts = jnp.arange(first, size), jnp.array(votes[first:size], jnp.float32), own
-        counted = lax.scan(cast, counted, experts)[0]
-        if median:
-            found.append(jnp.sum(counted.cumsum(axis=0)[:-1] < counted.sum(axis=0) / 2, axis=0))
-        else:
-            found.append(counted.argmax(axis=0))
-    return found
+        def add(state, weight):
+            total, below = state
+            return (total + weight, below + (total + weight < at)), None
+
+        return lax.scan(add, (jnp.zeros_like(at), jnp.zeros(at.shape, jnp.int32)), weights[:-1], unroll=unroll)[0][1]
+
+    experts = jnp.arange(sizes[-1]), None if panels is None else Panels(*(of[: sizes[-1]] for of in panels))
+    labels = lax.scan(lambda _, one: (None, label(*one)), None, experts, unroll=few)[1]
+
+    def cast(counted, one):  # of many, a pass for each expert is faster than one for each class
+        return counted + one[0] * (one[1] == jnp.arange(n_classes)[:, None, None]), None
+
+    def decided(size: int) -> Int[Array, "case draw"]:
+        own = jnp.array(votes[:size], jnp.float32), labels[:size]
+        every = None if few else lax.scan(cast, jnp.zeros_like(values), own)[0]
+
+        def count(number: Array) -> Any:
+            if every is not None:
+                return every[number]
+            return sum(vote * (label == number) for vote, label in zip(*own, strict=True))
+
+        def lead(state, number):
+            (best, most), votes = state, count(number)
+            return (jnp.where(votes > most, number, best), jnp.maximum(votes, most)), None
+
+        def reach(state, number):
+            below, so_far = state
+            so_far += count(number)
+            return (below + (so_far < votes[:size].sum() / 2), so_far), None
+
+        nothing = jnp.zeros(labels.shape[1:], jnp.int32), jnp.zeros(labels.shape[1:], jnp.float32)
+        found = lax.scan(reach if median else lead, nothing, jnp.arange(n_classes - median), unroll=few)
+        return found[0][0]
+
+    return [decided(size) for size in sizes]
 
 
 def reader_noise(

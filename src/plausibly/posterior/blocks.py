@@ -18,6 +18,7 @@ from plausibly.posterior.split_remainder import coefficients, largest_share
 
 _RUNGS = 6, 16, 64, 256, 1024  # named classes that a block has room for; beyond, multiples of the last
 _LITTLE = 2**17  # pairs of a case and a draw that are not worth more than one program
+_MANY = 2**18  # that are worth a program of large blocks
 _LEAST = 1e-9  # parameter of a class that a prior rules out
 
 
@@ -75,7 +76,7 @@ class Blocks:
         has_rest = (end > self._first) & slots.is_remainder[np.maximum(end, 1) - 1]
         self._rest = np.where(has_rest, end - 1, -1)
         self.n_named = (end - self._first - has_rest).astype(np.int32)
-        rungs = np.array([_rung(n) for n in range(self.n_named.max(initial=0) + 1)])[self.n_named]
+        rungs = np.array([min(_rung(n), n_classes) for n in range(self.n_named.max(initial=0) + 1)])[self.n_named]
         if len(cases) * n_draws <= _LITTLE:
             rungs = np.full_like(rungs, rungs.max(initial=0))
         self.parts = []
@@ -124,7 +125,11 @@ def _rung(n: int) -> int:
 
 
 def _size(n_draws: int, room: int, n_cases: int, times: int) -> int:
-    """How many cases a block has: as many as a core's cache holds, or as keep a GPU busy; no more than there are."""
-    pairs = (2**17 * times if jax.default_backend() == "cpu" else 2**25) // room
+    """How many cases a block has: as many as a core's cache holds, or as keep a GPU busy; no more than there are.
+
+    Of many, more than a cache holds: handing over a block costs as much as a few thousand draws of a case.
+    """
+    many = n_cases * n_draws > _MANY
+    pairs = ((2**20 if many else 2**17) * times if jax.default_backend() == "cpu" else 2**25) // room
     most = 1 << max(n_cases - 1, 0).bit_length()
     return min(1 << max(pairs // n_draws, 1).bit_length() - 1, most)

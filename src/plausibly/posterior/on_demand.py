@@ -99,8 +99,15 @@ def outer(values: np.ndarray, key: tuple[Any, ...]) -> np.ndarray:
     """Index each dimension by itself."""
     for axis in reversed(range(len(key))):
         index = key[axis]
-        values = values.take(index, axis) if np.ndim(index) else values[(slice(None),) * axis + (index,)]
+        values = values[(slice(None),) * axis + (_run(index),)]
     return values
+
+
+def _run(index: Any) -> Any:
+    """A slice in place of numbers that follow each other, which needs no copy."""
+    if not np.ndim(index) or not len(index) or index[-1] - index[0] + 1 != len(index) or (np.diff(index) != 1).any():
+        return index
+    return slice(int(index[0]), int(index[-1]) + 1)
 
 
 class Draws(OnDemand):
@@ -129,7 +136,7 @@ class Draws(OnDemand):
         start = np.cumsum([0, *(slots.start[case + 1] - slots.start[case] for case in cases)])
         place = start[np.searchsorted(cases, slots.case[wanted])] + wanted - slots.start[slots.case[wanted]]
         place = place if np.ndim(key[-1]) or isinstance(key[-1], slice) else place[0]
-        return np.concatenate(parts, axis=-1).take(place, -1)
+        return (parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1))[..., _run(place)]
 
     def variable(self, *dims: str) -> xr.Variable:
         """Return a variable that is drawn when it is read."""
@@ -150,7 +157,7 @@ def mean_draws(
     out, at = np.full(len(wanted), np.nan, np.float32), np.flatnonzero(wanted)
     for some in np.split(at, np.arange(_TOGETHER, len(at), _TOGETHER)):
         key = slice(None), slice(None), some
-        values = plausibility.part(key) if isinstance(plausibility, Draws) else plausibility.take(some, -1)
+        values = plausibility.part(key) if isinstance(plausibility, Draws) else plausibility[..., _run(some)]
         out[some] = values.mean((0, 1))
     return out
 

@@ -127,7 +127,7 @@ class PredictionsPrior:
     @cached_property
     def _shape(self) -> Float[np.ndarray, " class"]:
         cases = self.evidence.cases[:2000]
-        return class_shapes(self._parameters([0]), self.evidence.of_cases(cases), self.log_prevalence).mean((0, 1))
+        return class_shapes(self._parameters([0]), self.evidence.of_cases(cases), self.log_prevalence).mean((0, 2))
 
     def lay_out(self, annotations: Annotations) -> CasePriors:
         """Lay out the slots of cases, with the shapes given the first draw of the shared parameters."""
@@ -151,7 +151,7 @@ class PredictionsPrior:
     def shapes(self, annotations: Annotations, slots: Slots, numbers: Sequence[int]) -> Float[np.ndarray, "draw slot"]:
         """Prior shapes of the slots of cases, given some of the draws of the shared parameters."""
         scores = self.evidence.of_cases(annotations.cases)
-        return slot_shapes(self._parameters(numbers), scores, self.log_prevalence, slots)
+        return slot_shapes(self._parameters(numbers), scores, self.log_prevalence, slots).T
 
     def closed_form(
         self, cases: np.ndarray, slots: Slots, counts: Float[np.ndarray, " slot"], seed: int, **numbers: Any
@@ -172,7 +172,7 @@ class PredictionsPrior:
         size = max(1, _BLOCK // (8 * k))
         for first in range(0, annotations.n_cases, size):
             part = log_scores[:, first : first + size]
-            shape = class_shapes(middle, part, self.log_prevalence).mean(0)
+            shape = class_shapes(middle, part, self.log_prevalence).mean(2)
             share = shape / shape.sum(1, keepdims=True)
             chosen = np.argsort(-share, axis=1, kind="stable")[:, :LIKELIEST]
             wanted = np.zeros(share.shape, bool)

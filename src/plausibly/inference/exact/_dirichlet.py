@@ -72,14 +72,14 @@ def dirichlet(
     """
     place = np.arange(len(slots), dtype=np.int32) - slots.start[slots.case].astype(np.int32)
     words, shape = np.asarray(jax.random.key_data(keys)), np.asarray(concentration, np.float32)
-    out = np.empty((chains * draws, len(slots)), np.float32)
+    out = np.empty((len(slots), chains * draws), np.float32)  # so laid out, it is evaluated
     for rows, logs in drawn(_log_gammas, (words[slots.case], place, shape), chains * draws):
-        out[:, rows] = logs[: len(rows)].T
+        out[rows] = logs[: len(rows)]
     start = slots.start[:-1]
-    out -= np.maximum.reduceat(out, start, axis=1)[:, slots.case]
+    out -= np.maximum.reduceat(out, start)[slots.case]
     np.exp(out, out=out)
-    out /= np.add.reduceat(out, start, axis=1)[:, slots.case]
-    return out.reshape(chains, draws, -1)
+    out /= np.add.reduceat(out, start)[slots.case]
+    return out.reshape(-1, chains, draws).transpose(1, 2, 0)
 
 
 def nested_cases(annotations: Annotations) -> Bool[np.ndarray, " case"]:

@@ -87,10 +87,10 @@ class Regressions(Form):
         parameters = {name: values[numbers] for name, values in self.parameters.items()}
         log_scores = np.moveaxis(self.log_scores[..., cases], 2, 1)
         shape = slot_shapes(parameters, log_scores, self.log_prevalence, slots, len(self.names))
-        shape += self.counts[own]
+        shape += self.counts[own][:, None]
         words = stream_words(case_keys(self.seed, self.names[cases]))[Stream.PRIOR]
         draw_in_place(shape, slots, words)
-        return shape.reshape(chains, draws, -1)
+        return shape.reshape(-1, chains, draws).transpose(1, 2, 0)
 
 
 def slot_shapes(
@@ -99,28 +99,31 @@ def slot_shapes(
     log_prevalence: Float[np.ndarray, " class"],
     slots: Slots,
     of_cases: int | None = None,
-) -> Float[np.ndarray, "draw slot"]:
+) -> Float[np.ndarray, "slot draw"]:
     """Dirichlet shapes of the slots of cases, given draws of the parameters; a remainder has those of its classes.
 
     Where the cases are some of more, the number ``of_cases`` keeps the last digits from depending on which they are.
     """
     n_cases, n_draws = log_scores.shape[1], len(parameters["log_concentration"])
-    out = np.empty((n_draws, len(slots)), np.float32)
+    out = np.empty((len(slots), n_draws), np.float32)
     size = min(max(1, _BLOCK // (len(log_prevalence) * n_draws)), 2 * (of_cases or n_cases) - 1)
     size = 1 << size.bit_length() - 1  # few sizes are compiled
     for first in range(0, n_cases, size):
         part = slice(first, min(first + size, n_cases))
         own = slice(int(slots.start[part.start]), int(slots.start[part.stop]))
         rows = np.minimum(np.arange(first, first + size), part.stop - 1) if part.stop - first < size else part
-        dense = class_shapes(parameters, log_scores[:, rows], log_prevalence)[:, : part.stop - first]
-        case, rest = slots.case[own] - first, slots.is_remainder[own]
-        found = dense[:, case, np.maximum(slots.class_index[own], 0)]
+        dense = class_shapes(parameters, log_scores[:, rows], log_prevalence)[: part.stop - first]
+        case, class_index, rest = slots.case[own] - first, slots.class_index[own], slots.is_remainder[own]
+        if np.array_equal(class_index, np.tile(np.arange(dense.shape[1]), len(dense))):
+            out[own] = dense.reshape(-1, n_draws)
+            continue
+        found = dense[case, np.maximum(class_index, 0)]
         if rest.any():
-            found[:, rest] = 0
+            found[rest] = 0
             start = slots.start[part.start : part.stop] - own.start
-            left = dense.sum(-1) - np.add.reduceat(found, start, axis=1)
-            found[:, rest] = np.maximum(left[:, case[rest]], 1e-6)
-        out[:, own] = found
+            left = dense.sum(1) - np.add.reduceat(found, start, axis=0)
+            found[rest] = np.maximum(left[case[rest]], 1e-6)
+        out[own] = found
     return out
 
 
@@ -128,26 +131,26 @@ def class_shapes(
     parameters: Mapping[str, np.ndarray],
     log_scores: Float[np.ndarray, "classifier case class"],
     log_prevalence: Float[np.ndarray, " class"],
-) -> Float[np.ndarray, "draw case class"]:
+) -> Float[np.ndarray, "case class draw"]:
     """Dirichlet shapes of all classes of cases, given draws of the parameters."""
     with kept_on_disk():
-        return np.array(_compiled()(dict(parameters), log_scores, log_prevalence))
+        return np.asarray(_compiled()(dict(parameters), log_scores, log_prevalence))
 
 
 @cache
 def _compiled() -> Any:
     """The shapes of every draw, compiled for a little while."""
-    every_draw = jax.vmap(prior_shapes, in_axes=(0, None, None))
+    every_draw = jax.vmap(prior_shapes, in_axes=(0, None, None), out_axes=-1)
     return kept(jax.jit(every_draw, compiler_options=compiler_options()))
 
 
-def draw_in_place(shape: Float[np.ndarray, "draw slot"], slots: Slots, words: UInt32[np.ndarray, "case 2"]) -> None:
+def draw_in_place(shape: Float[np.ndarray, "slot draw"], slots: Slots, words: UInt32[np.ndarray, "case 2"]) -> None:
     """Replace shapes by draws, case by case: as there is one shape for each draw, JAX would take ten times as long."""
 
     def draw(cases: range) -> None:
         for case in cases:
             own = slice(*slots.start[case : case + 2])
-            shape[:, own] = dirichlet_rows(generator(words[case]), shape[:, own])
+            shape[own] = dirichlet_rows(generator(words[case]), shape[own].T).T
 
     with threads() as pool:
         n = len(words)
@@ -158,10 +161,12 @@ def dirichlet_rows(
     random: np.random.Generator, shape: Float[np.ndarray, "draw slot"]
 ) -> Float[np.ndarray, "draw slot"]:
     """One draw for each row of shapes; by logarithms, where small shapes are not lost."""
-    shape = np.maximum(shape, _LEAST)
-    logs = log_gammas(shape, random)
-    values = np.exp(logs - logs.max(1, keepdims=True))
-    return values / values.sum(1, keepdims=True)
+    shape = np.maximum(shape, _LEAST, order="C")
+    values = log_gammas(shape, random).T.copy()  # NumPy is slow along rows as short as these
+    values -= values.max(0)
+    np.exp(values, out=values)
+    values /= values.sum(0)
+    return values.T
 
 
 KINDS: dict[str, type[Form]] = {"dirichlet": Dirichlets, "regression": Regressions}
