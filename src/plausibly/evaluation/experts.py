@@ -24,24 +24,19 @@ from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Bool, Float, Int
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from scipy.special import expit, logsumexp
 
 from plausibly.base.arviz import Posterior
 from plausibly.base.errors import ArgumentError
-from plausibly.base.random_streams import Stream, random_bits
 from plausibly.data.annotations import Annotations
 from plausibly.data.annotations.views import some_labels
 from plausibly.evaluation.truth import first_choice_shares
 from plausibly.posterior import opened, reading
-from plausibly.posterior.blocks import Block
 from plausibly.posterior.says import ORDERED, are_shares
-from plausibly.posterior.split_remainder import split_among_all, uniform
 
 STRICTNESS, SKILL = 0.75, 0.5  #: scales of the half-normal priors of τ and of τ_a, on log odds
 GRID = np.arange(0.075, 2.4, 0.15)  #: values of τ, in the middle of intervals
@@ -50,9 +45,6 @@ MOST_EXPERTS = 101  #: of a panel that is drawn; more are what most experts woul
 FEW_READERS = 5  #: annotators from which on other readers can be known from these
 MOST_LEFT_OUT = 20  #: annotators, or groups of them, that are left out in turn
 _DENSE = 600  # parameters of strictness whose whole matrix of second derivatives is looked at
-_FEW = 256  # pairs of an expert and a class that one expression compares
-_FEW_CLASSES = 64  # whose shares are added up in one expression
-_LEAST = 1e-9  # plausibility below which a class counts as this plausible
 
 Readers = Literal["others", "these"]
 
@@ -305,63 +297,6 @@ def draw_panels(of: Differences, size: int, n_classes: int, n_draws: int, seed: 
 def sharpness(strictness: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
     """By how much the log odds of one expert exceed those of several."""
     return np.sqrt(1 + np.pi * strictness**2 / 4)
-
-
-def panel_decisions(
-    block: Block, sizes: Sequence[int], n_classes: int, panels: Panels | None = None, *, median: bool = False
-) -> list[Int[Array, "case draw"]]:
-    """What panels decide in every case and draw: the class that most of the experts name or, of grades, the median.
-
-    Each expert names a class by her shares, which are those of the case for the annotators themselves. Panels of
-    ascending `sizes` are the first experts of the largest. Of classes with as many votes, one is chosen by which of the
-    experts named it, who are alike; of the two grades in the middle of an even number, likewise.
-    """
-    values = jnp.maximum(split_among_all(block, n_classes), _LEAST)
-    logs = None if panels is None else jnp.log(values)
-    votes = 1 + np.random.default_rng(0).random(sizes[-1]) / (2 * sizes[-1])  # sums of as many differ
-    unroll = n_classes <= _FEW_CLASSES or 1
-    few = n_classes * sizes[-1] <= _FEW  # one expression, of which no array of all classes is kept
-
-    def label(number: Array, own: Panels | None) -> Int[Array, "case draw"]:
-        weights = values if own is None else jnp.exp(own.power * logs + own.strictness[:, None])
-        bits, _ = random_bits(block.words[Stream.PANELS][:, None], block.draw, number)
-        at = uniform(bits) * jnp.sum(weights, axis=0)
-
-        def add(state, weight):
-            total, below = state
-            return (total + weight, below + (total + weight < at)), None
-
-        return lax.scan(add, (jnp.zeros_like(at), jnp.zeros(at.shape, jnp.int32)), weights[:-1], unroll=unroll)[0][1]
-
-    experts = jnp.arange(sizes[-1]), None if panels is None else Panels(*(of[: sizes[-1]] for of in panels))
-    labels = lax.scan(lambda _, one: (None, label(*one)), None, experts, unroll=few)[1]
-
-    def cast(counted, one):  # of many, a pass for each expert is faster than one for each class
-        return counted + one[0] * (one[1] == jnp.arange(n_classes)[:, None, None]), None
-
-    def decided(size: int) -> Int[Array, "case draw"]:
-        own = jnp.array(votes[:size], jnp.float32), labels[:size]
-        every = None if few else lax.scan(cast, jnp.zeros_like(values), own)[0]
-
-        def count(number: Array) -> Any:
-            if every is not None:
-                return every[number]
-            return sum(vote * (label == number) for vote, label in zip(*own, strict=True))
-
-        def lead(state, number):
-            (best, most), votes = state, count(number)
-            return (jnp.where(votes > most, number, best), jnp.maximum(votes, most)), None
-
-        def reach(state, number):
-            below, so_far = state
-            so_far += count(number)
-            return (below + (so_far < votes[:size].sum() / 2), so_far), None
-
-        nothing = jnp.zeros(labels.shape[1:], jnp.int32), jnp.zeros(labels.shape[1:], jnp.float32)
-        found = lax.scan(reach if median else lead, nothing, jnp.arange(n_classes - median), unroll=few)
-        return found[0][0]
-
-    return [decided(size) for size in sizes]
 
 
 def reader_noise(

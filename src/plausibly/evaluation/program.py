@@ -4,23 +4,28 @@ Lists are ranked, remainders split, metrics counted and summed over the cases of
 program. Only sums leave it; whole numbers up to 2²⁴ are exact in them. The point estimate is the last draw.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Int
 
-from plausibly.base.random_streams import Stream
+from plausibly.base.random_streams import Stream, random_bits
 from plausibly.evaluation.ambiguity import ambiguity
-from plausibly.evaluation.experts import panel_decisions
+from plausibly.evaluation.experts import Panels
 from plausibly.metrics import METRICS
 from plausibly.metrics.certainties import most_frequent
 from plausibly.metrics.risk import N_LEVELS
 from plausibly.posterior.blocks import Block
 from plausibly.posterior.ranked_lists import rank_block
-from plausibly.posterior.split_remainder import split_among_all, split_among_some
+from plausibly.posterior.split_remainder import split_among_all, split_among_some, uniform
+
+_FEW = 256  # pairs of an expert and a class that one expression compares
+_FEW_CLASSES = 64  # whose shares are added up in one expression
+_LEAST = 1e-9  # plausibility below which a class counts as this plausible
 
 
 class Plan(NamedTuple):
@@ -94,6 +99,63 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
     if "predicted" in given:
         found |= _by_classifier(block, given, plan.rows, plan.own, lists, plan.n_classes, summed)
     return found
+
+
+def panel_decisions(
+    block: Block, sizes: Sequence[int], n_classes: int, panels: Panels | None = None, *, median: bool = False
+) -> list[Int[Array, "case draw"]]:
+    """What panels decide in every case and draw: the class that most of the experts name or, of grades, the median.
+
+    Each expert names a class by her shares, which are those of the case for the annotators themselves. Panels of
+    ascending `sizes` are the first experts of the largest. Of classes with as many votes, one is chosen by which of the
+    experts named it, who are alike; of the two grades in the middle of an even number, likewise.
+    """
+    values = jnp.maximum(split_among_all(block, n_classes), _LEAST)
+    logs = None if panels is None else jnp.log(values)
+    votes = 1 + np.random.default_rng(0).random(sizes[-1]) / (2 * sizes[-1])  # sums of as many differ
+    unroll = n_classes <= _FEW_CLASSES or 1
+    few = n_classes * sizes[-1] <= _FEW  # one expression, of which no array of all classes is kept
+
+    def label(number: Array, own: Panels | None) -> Int[Array, "case draw"]:
+        weights = values if own is None else jnp.exp(own.power * logs + own.strictness[:, None])
+        bits, _ = random_bits(block.words[Stream.PANELS][:, None], block.draw, number)
+        at = uniform(bits) * jnp.sum(weights, axis=0)
+
+        def add(state, weight):
+            total, below = state
+            return (total + weight, below + (total + weight < at)), None
+
+        return lax.scan(add, (jnp.zeros_like(at), jnp.zeros(at.shape, jnp.int32)), weights[:-1], unroll=unroll)[0][1]
+
+    experts = jnp.arange(sizes[-1]), None if panels is None else Panels(*(of[: sizes[-1]] for of in panels))
+    labels = lax.scan(lambda _, one: (None, label(*one)), None, experts, unroll=few)[1]
+
+    def cast(counted, one):  # of many, a pass for each expert is faster than one for each class
+        return counted + one[0] * (one[1] == jnp.arange(n_classes)[:, None, None]), None
+
+    def decided(size: int) -> Int[Array, "case draw"]:
+        own = jnp.array(votes[:size], jnp.float32), labels[:size]
+        every = None if few else lax.scan(cast, jnp.zeros_like(values), own)[0]
+
+        def count(number: Array) -> Any:
+            if every is not None:
+                return every[number]
+            return sum(vote * (label == number) for vote, label in zip(*own, strict=True))
+
+        def lead(state, number):
+            (best, most), votes = state, count(number)
+            return (jnp.where(votes > most, number, best), jnp.maximum(votes, most)), None
+
+        def reach(state, number):
+            below, so_far = state
+            so_far += count(number)
+            return (below + (so_far < votes[:size].sum() / 2), so_far), None
+
+        nothing = jnp.zeros(labels.shape[1:], jnp.int32), jnp.zeros(labels.shape[1:], jnp.float32)
+        found = lax.scan(reach if median else lead, nothing, jnp.arange(n_classes - median), unroll=few)
+        return found[0][0]
+
+    return [decided(size) for size in sizes]
 
 
 def values_by_draw(
