@@ -26,15 +26,15 @@ LIMITS: dict[str, dict[str, int]] = {
         "decisions": 3888,  # what is said of sets without the prior
         "distances": 1858,  # distances of sets
         "distributions": 1231,
-        "evaluation": 7291,  # cut-offs; the most common class; means over many classes; panels of other experts
+        "evaluation": 7310,  # votes in one expression; cut-offs; the most common class; panels of other experts
         "families": 4513,  # families say how annotators answer; points of chains; chains of ratings abreast
-        "inference": 4763,  # closed forms; gamma variables side by side; all chains abreast; widths of slices
+        "inference": 4768,  # closed forms; gamma variables side by side; all chains abreast; widths of slices
         "metrics": 3579,  # average precision of resampled cases
         "models": 2000,  # axes of chains and of points in signatures
         "plausibly": 117,
-        "posterior": 3802,  # annotators at chance; arrays computed when read; files of closed forms; R-hat by chance
+        "posterior": 3814,  # annotators at chance; arrays computed when read; files of closed forms; R-hat by chance
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 40171,  # what compiled moves draw; public layouts; terminal, notebook and page alike; loaded programs
+        "tests": 40172,  # what compiled moves draw; public layouts; terminal, notebook and page alike; loaded programs
         "validation": 6716,  # panels of other experts: public readers and simulated ones; scales of their priors
     },
     "shape": {
