@@ -27,9 +27,16 @@ SMALLER = {
         "N, PEOPLE = 300, 6": "N, PEOPLE = 150, 6",
         "draws=600, chains=2, warmup=300": "draws=250, chains=2, warmup=150",
     },
-    "model_choice": {"np.ones(3), size=40": "np.ones(3), size=16"},
-    "own_model": {"draws=500": "draws=100"},
+    "model_choice": {
+        "np.ones(3), size=40": "np.ones(3), size=16",
+        "models, seed=0": "models, draws=100, seed=0",
+        "reliability=1, seed=0": "reliability=1, draws=100, seed=0",
+        "reliability=30, seed=0": "reliability=30, draws=100, seed=0",
+        "size=120, p=": "size=60, p=",
+    },
+    "own_model": {"draws=500": "draws=100", "warmup=200": "draws=100, warmup=100"},
     "reliability": {"draws=500, warmup=300": "draws=50, warmup=50"},
+    "whom_to_ask_next": {"size=300": "size=100", "concentration=0.3, seed=0": "concentration=0.3, draws=100, seed=0"},
 }
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
 

@@ -161,7 +161,7 @@ def misread(random, path):
     )
 
 
-@pytest.mark.parametrize("n", [100, pytest.param(1_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [100, pytest.param(400, marks=pytest.mark.slow)])
 def test_a_sheet_of_small_numbers_is_what_was_drawn_or_refused(n, tmp_path):
     random = np.random.default_rng(n)
     wrong = [found for _ in range(n) if (found := misread(random, tmp_path / "a.csv")) is not None]

@@ -279,6 +279,7 @@ def test_a_model_that_labels_contradict_is_told(judged):
     assert ("Panels do not decide as the labels do" in text) == bool(off.any())
 
 
+@pytest.mark.slow
 def test_whom_panels_are_of(judged):
     annotations, scores, _ = judged
     counts = pb.Annotations.from_counts(np.random.default_rng(0).multinomial(3, [0.4, 0.6], 30), ["no", "yes"])

@@ -494,6 +494,7 @@ def test_curves_have_their_axes_and_tables():
     assert two["named_class"].values.tolist() == ["not c2", "c2"]
 
 
+@pytest.mark.slow
 def test_metrics_with_very_many_values_have_no_replicates(monkeypatch):
     posterior, _, predictions, _, _ = world(3)
     options = BY | {"progress": False}

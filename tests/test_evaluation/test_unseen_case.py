@@ -239,6 +239,7 @@ def test_equals_are_seldom_called_better_for_certain():
     assert max(beyond.values()) <= 2, beyond
 
 
+@pytest.mark.slow
 def test_a_list_metric_of_certain_plausibilities_is_uncertain_at_one():
     counts = np.tile([[60, 0, 0], [0, 60, 0]], (6, 1))
     annotations = pb.Annotations.from_counts(counts)

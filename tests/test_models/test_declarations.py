@@ -174,6 +174,7 @@ def test_the_command_line_copies_a_built_in(name, tmp_path):
     assert file.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_copied_model_runs_beside_its_original(tmp_path):
     assert run("model", "new", "prirn", tmp_path / "mine.py").exit_code == 0
     runs = plan_runs(RANKED, parse_variants([f"{tmp_path / 'mine.py'}@30", "prirn@30"]))

@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import time
 
+import jax
 import numpy as np
 import pytest
 
@@ -36,8 +37,9 @@ def versions(folder, seen):
 @pytest.mark.slow
 def test_killed_processes_leave_no_trace(tmp_path, monkeypatch):
     stores, kills = 1, 3
-    # What one child has compiled the next finds, unless it was killed in the middle of that.
-    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / "programs"))
+    # What one child has compiled the next finds, unless it was killed in the middle of that; and what tests have.
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", jax.config.jax_compilation_cache_dir)
+    monkeypatch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["plausibly.aggregation", "zarr"])  # `import plausibly` alone imports nothing
     annotations = pb.datasets.simulate_differentials(2000, n_classes=6, seed=0).annotations

@@ -1,5 +1,7 @@
 """Comparing aggregation models: scores against closed forms and brute force, and which model is preferred."""
 
+from functools import cache
+
 import jax.numpy as jnp
 import numpy as np
 import numpyro
@@ -157,18 +159,17 @@ def grid(n=60):
     return a, (1 - a) * b, (1 - a) * (1 - b), np.outer(w, w) * (1 - a)
 
 
-@pytest.fixture(scope="module")
-def ranked():
+@cache
+def ranked(observation):
     """A case of rankings, with Plackett-Luce by refits; the remainder of the full posterior is one class, e."""
     blocks = {"u": [["a"], ["b"]], "v": [["b"], ["a"]], "w": [["a"]], "x": [["c", "a"]]}
     annotations = Annotations.from_rankings({"cases": {"p": blocks}}, classes=["a", "b", "c", "e"])
     models = {"plackett-luce": (2, 1)}
-    settings = {"method": "refit", "progress": False}
-    return {what: pb.compare_models(annotations, models, observation=what, **settings) for what in ("first", "ranking")}
+    return pb.compare_models(annotations, models, observation=observation, method="refit", progress=False)
 
 
-@pytest.mark.parametrize("observation", ["first", "ranking"])
-def test_refits_agree_with_quadrature(ranked, observation):
+@pytest.mark.parametrize("observation", [pytest.param("first", marks=pytest.mark.slow), "ranking"])
+def test_refits_agree_with_quadrature(observation):
     # Annotator x alone names c. Without x the slots are a, b and the remainder of c and e, which is lumped.
     a, b, rest, weight = grid()
     lambdas = {"a": a, "b": b, "r": rest}
@@ -183,14 +184,14 @@ def test_refits_agree_with_quadrature(ranked, observation):
         shares = [(s, {"a": a, "b": b, "c": rest * s, "e": rest * (1 - s)}) for s in (x + 1) / 2]
         values = [(posterior * literal([["c", "a"]], lambdas)).sum() for _, lambdas in shares]
         expected = np.log(np.dot(w / 2, values))
-    found = ranked[observation].pointwise.sel(model="plackett-luce@2").isel(annotation=3)
+    found = ranked(observation).pointwise.sel(model="plackett-luce@2").isel(annotation=3)
     assert bool(found["refitted"])
     assert float(found["elpd"]) == pytest.approx(expected, abs=4 * float(found["error"]))
     assert float(found["error"]) < 0.1
 
 
 @pytest.mark.slow
-def test_importance_sampling_agrees_with_refits_where_k_hat_is_small(ranked):
+def test_importance_sampling_agrees_with_refits_where_k_hat_is_small():
     blocks = {"u": [["a"], ["b"]], "v": [["b"], ["a"]], "w": [["a"]], "x": [["c", "a"]]}
     more = {**blocks, "y": [["a"]], "z": [["c"], ["b"]]}
     annotations = Annotations.from_rankings({"cases": {"p": more}}, classes=["a", "b", "c", "e"])

@@ -202,6 +202,7 @@ def test_draws_have_a_threshold(files, tmp_path):
     assert "top1_accuracy" in table.index
 
 
+@pytest.mark.slow
 def test_what_clinicians_read_is_there_without_being_named(files, tmp_path):
     shown = run(files, tmp_path, "--by", "site").output
     table = pd.read_csv(tmp_path / "metrics.csv")

@@ -228,6 +228,7 @@ def test_every_command_tells_them(tmp_path, command):
     assert "ann and bob say the same of each case" in said
 
 
+@pytest.mark.slow
 def test_rows_that_repeat_others_count_once_in_every_command(tmp_path):
     once, labels, model = labels_of(noisy), tmp_path / "a.csv", tmp_path / "m.csv"
     once[once["annotator"] == "ann"][["case", "label"]].to_csv(model, index=False)
