@@ -218,7 +218,8 @@ def layout(
     if screen.table is not None and (len(screen.table.rows) or len(screen.table.foot)):
         lines = list(_table(screen.table, width, left - 1, screen.more or where))
         yield from lines
-        yield ""
+        if left > len(lines):
+            yield ""
         left -= len(lines) + 1
     yield from verdict
     n_shown, rest = 0, []

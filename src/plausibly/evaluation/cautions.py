@@ -136,9 +136,9 @@ def cautions(
             for name in ("expert_agreement", "expected_agreement")
         )
         yield (
-            f"{listed(more)} know{_s(more)} more about these cases than the annotations do (agreement with an expert: "
-            f"{observed}, where {expected} was expected): {_accuracies(more)} underestimated. Take predictions for "
-            "evidence: pb.aggregate(predictions=…) (--model NAME:class_prior=predictions)."
+            f"{listed(more)} know{_s(more)} more about these cases than the annotations do (agreement with experts "
+            f"{observed}, not {expected}): {_accuracies(more)} underestimated. Use "
+            "pb.aggregate(predictions=…) (--model NAME:class_prior=predictions)."
         )
     if any(check in failed for check in ("plurality", "unanimous for", "unanimous against")):
         so = "" if withheld else ": accuracies may be several points off"

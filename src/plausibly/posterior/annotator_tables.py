@@ -136,6 +136,8 @@ def chance_sentences(table: pd.DataFrame) -> list[str]:
     ["1 of 2 annotators is no better than labels that look at no case: bob (accuracy 0.52, chance 0.50, always 'wart').\
  Look at these labels, or leave them out; the model gives them little weight."]
     """
+    if "chance" not in table:
+        return []
     middle = (table["chance"] + table["accuracy"].max()) / 2
     blind = table[(table["lower"] <= table["chance"]) & (table["upper"] < middle)]
     if blind.empty:

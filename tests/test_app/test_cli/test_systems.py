@@ -26,7 +26,7 @@ def outcomes(tmp_path):
 def test_tables_sentences_and_a_page(outcomes, tmp_path):
     out = tmp_path / "out"
     result = succeed("systems", outcomes, "--people", "ann", "--clusters", "topic", "--out", out)
-    names = ["bias.csv", "differences.csv", "judges.csv", "plan.csv", "ranking.csv"]
+    names = ["bias.csv", "differences.csv", "judges.csv", "notes.txt", "plan.csv", "ranking.csv"]
     names += ["systems.csv", "systems.html", "systems.png"]
     assert sorted(path.name for path in out.glob("[!.]*")) == names
     expected = pb.systems(outcomes, ["ann"], clusters="topic")

@@ -234,14 +234,14 @@ def order_over_runs(swept: Sweep) -> str:
     rankings = swept.rankings(metric)
     finite = rankings[~np.isinf(rankings["reliability"])]
     orders = pd.unique((finite if np.isfinite(rankings["reliability"]).any() else rankings)["ranking"])
-    order = f"The order of the classifiers by {metric_name(metric)}"
+    order = f"The order by {metric_name(metric)}"
     name = best_under(swept, lead(swept))[0]
     known = [run for run in swept.runs if np.isfinite(run.reliability)] or swept.runs
     values = [float(run.results[metric].sel(classifier=name).mean()) for run in known]
-    said = {run.label: f"{run.label}, shown above" if run is lead(swept) else run.label for run in known}
+    said = {run.label: f"{run.label}, shown" if run is lead(swept) else run.label for run in known}
     low, high = (f"{100 * values[at]:.1f} % ({said[known[at].label]})" for at in (np.argmin(values), np.argmax(values)))
-    shown = "" if "shown above" in low + high else f"; shown above is {lead(swept).label}"
-    reach = f"{name}'s goes from {low} to {high}{shown}."
+    shown = "" if ", shown)" in low + high else f"; shown is {lead(swept).label}"
+    reach = f"{name}'s: {low} to {high}{shown}."
     if len(orders) == 1:
         return f"{order} is the same under the {len(swept.runs)} settings run. {reach}"
     return f"{order} changes with the model or the reliability, so it depends on these choices. {reach}"
