@@ -240,6 +240,7 @@ def test_columns_of_nothing_but_class_names_are_annotators(tmp_path):
     for classes in ("0,1", ["0", "1"]):
         read = pb.read_annotations(tmp_path / "a.csv", classes=classes)
         assert (read.annotators.tolist(), read.n_annotations, read.classes.tolist()) == (["ann", "bob"], 5, ["0", "1"])
+    assert pb.agreement.agreement(Labels.of({"c": {"a": 1, "b": 3}, "d": {"a": 2, "b": 2}}).in_order("123"), "ordinal")
     (tmp_path / "b.csv").write_text("case,0,1\nc1,0,1\nc2,1,0\n")
     assert pb.read_annotations(tmp_path / "b.csv", classes="0,1").n_annotations == 2
     with pytest.raises(PlausiblyError, match="header is wrong"):

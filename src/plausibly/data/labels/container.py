@@ -160,8 +160,11 @@ class Labels:
         return replace(found, order=category_order(source, COLUMNS["label"])) if is_frame(source) else found
 
     def in_order(self, order: Iterable[Any]) -> "Labels":
-        """Return the same labels with their order, from the lowest to the highest."""
-        return replace(self, order=tuple(order))
+        """Return the same labels with their order, from the lowest to the highest; of numbers, also as text."""
+        names = tuple(order)
+        if self.is_numeric and all(isinstance(name, str) and is_number(name) for name in names):
+            names = tuple(map(float, names))
+        return replace(self, order=names)
 
     def without(self, texts: Collection[str]) -> "Labels":
         """Leave out labels that are one of some texts, which stand for no answer, and count them as missing.
