@@ -139,7 +139,7 @@ def chance_sentences(table: pd.DataFrame) -> list[str]:
     if "chance" not in table:
         return []
     middle = (table["chance"] + table["accuracy"].max()) / 2
-    blind = table[(table["lower"] <= table["chance"]) & (table["upper"] < middle)]
+    blind = table.loc[(table["lower"] <= table["chance"]) & (table["upper"] < middle)]
     if blind.empty:
         return []
     names = [
