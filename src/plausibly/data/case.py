@@ -288,12 +288,6 @@ class Looks:
         mixed[:, :k] = self.of_kind[:k]
         return mixed
 
-    @cached_property
-    def alike(self) -> Int[np.ndarray, "pair two"]:
-        """Pairs of kinds that are hard to tell from each other: that share a third of what annotators see."""
-        mean = self.of_class
-        return np.argwhere(np.triu(np.minimum(mean[:, None], mean).sum(-1) > 1 / 3, 1))
-
     def prior_by_class(self, together: bool) -> Float[np.ndarray, "class kind"]:
         """Shapes of the prior of how common kinds are given the class; those who err together take it for others."""
         k, unclear = self.shares.shape[1], self.grades.any(-1)

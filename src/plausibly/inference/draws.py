@@ -14,6 +14,14 @@ def dirichlet(
     return gammas / gammas.sum(-1, keepdims=True)
 
 
+def simplexes(x: Float[np.ndarray, "*row k"]) -> tuple[Float[np.ndarray, "*row k"], Float[np.ndarray, "*row k"]]:
+    """Return the shares whose logarithms are so, up to a number for each row, and their logarithms."""
+    x = x - x.max(-1, keepdims=True)
+    shares = np.exp(x)
+    total = shares.sum(-1, keepdims=True)
+    return shares / total, x - np.log(total)
+
+
 def categorical(weights: Float[np.ndarray, "class *row"], random: np.random.Generator) -> Int[np.ndarray, "*row"]:
     """Draw a class of each row, by sums class by class: NumPy's along this axis are several times slower."""
     totals = np.empty(weights.shape, weights.dtype)

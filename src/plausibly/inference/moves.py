@@ -23,6 +23,7 @@ POINTS = 32  #: of a slice, of which four are rarely needed
 BROAD = 3.0  #: width of slices of logarithms, which may be vague
 _STEPS, _NARROWEST = 15.0, 0.01  # width of a slice, in mean steps of the warm-up, and at least in the width given
 _RECENT, _FIRST = 50, 10  # moves that a mean step is of, and after which it is used
+_ACCEPTED, _STEP = 0.8, 0.3  # share of trajectories that are accepted, and their steps at first
 Numbers = Float[np.ndarray, "*shape"] | float
 To = Callable[[Any], Mapping[str, Any]]  #: the sites that a value stands for
 
@@ -35,7 +36,7 @@ class Moves(np.random.Generator):
     respect to these.
 
     Slices begin at the width that they are given. In a warm-up (``learning``), the width of each becomes several times
-    its mean step, so that fewer points are looked at; then it stays.
+    its mean step, so that fewer points are looked at; then it stays. So do the steps of trajectories.
 
     Examples
     --------
@@ -44,13 +45,14 @@ class Moves(np.random.Generator):
     (2,)
     """
 
-    learning = False  #: whether steps count for the widths of slices
+    learning = False  #: whether moves count for the widths of slices and the steps of trajectories
     _steps = np.empty((1 + POINTS, 0))
     _drops = np.empty(0)
 
     def __init__(self, bits: np.random.BitGenerator):
         super().__init__(bits)
         self._mean_steps: dict[str, tuple[int, float]] = {}  # moves of each slice, and their mean step in widths
+        self._log_steps: dict[str, tuple[int, float]] = {}  # trajectories, and the logarithm of their steps
 
     @classmethod
     def of(cls, *seed: int) -> "Moves":
@@ -211,6 +213,40 @@ class Moves(np.random.Generator):
         steps, drops = self._steps[:, :size], self._drops[:size]
         self._steps, self._drops = self._steps[:, size:], self._drops[size:]
         return steps.reshape(-1, *shape), drops.reshape(shape)
+
+    def trajectory(
+        self,
+        what: str,
+        x: Float[np.ndarray, "chain number"],
+        mass: Float[np.ndarray, "chain number"],
+        steps: int,
+        log_density: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
+        to: To,
+    ) -> Float[np.ndarray, "chain number"]:
+        """Move all variables of each chain along a Hamiltonian trajectory of about so many leapfrog steps.
+
+        ``log_density`` returns that of each chain, and its gradient; a ``mass`` is about how fast the gradient changes,
+        and must not depend on the variables. Neal (2011), MCMC using Hamiltonian dynamics, Handbook of Markov Chain
+        Monte Carlo, chapter 5.
+        """
+        moves, log_step = self._log_steps.get(what, (0, math.log(_STEP)))
+        step, last = math.exp(log_step), int(self.integers(steps // 2, steps + steps // 2))
+        momentum = np.sqrt(mass) * self.standard_normal(x.shape)
+        density, slope = log_density(x)
+        before = density - (momentum**2 / mass).sum(1) / 2
+        drawn, velocity = x, step / mass
+        momentum += step / 2 * slope
+        for at in range(last + 1):
+            drawn = drawn + velocity * momentum
+            density, slope = log_density(drawn)
+            momentum += (step if at < last else step / 2) * slope
+        after = density - (momentum**2 / mass).sum(1) / 2
+        accepted = np.exp(np.minimum(np.nan_to_num(after - before, nan=-np.inf), 0))
+        if self.learning:
+            by = (float(accepted.mean()) - _ACCEPTED) / min(moves + 1, _RECENT) ** 0.5
+            self._log_steps[what] = moves + 1, log_step + by
+        drawn = np.where((self.random(len(x)) < accepted)[:, None], drawn, x)
+        return self.declared(what, drawn, lambda x: log_density(x)[0], to, x)
 
     def scale(
         self,

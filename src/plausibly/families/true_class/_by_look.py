@@ -19,6 +19,7 @@ from scipy.special import expit, logit
 from plausibly.data.case import LabelledCases, Looks, counted, mixed, relative
 from plausibly.families.true_class._coefficients import Coefficients
 from plausibly.inference.chains import doubled
+from plausibly.inference.draws import simplexes
 from plausibly.inference.moves import AHEAD, Moves
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ _WIDTH = 0.3  # of the interval in which log odds move together
 _WIDTH_OF_UNCLEAR = 2.0  # of that of the log odds that cases are unclear
 _STEEPEST = 0.05  # share of wrong labels; with fewer, log odds move as with so many
 _FEW = 4_000  # labels of all chains; with more, points of a slice are looked at one by one
-_EXCHANGES = 10  # between two kinds of looks in a sweep
+_STEPS = 8  # of a trajectory of how common looks are, about
+_LIGHTEST = 0.5  # mass of a kind of look that no case has
 SMALLEST = 1e-290
 
 Weights = Float[np.ndarray, "chain group *class kind"]
@@ -60,7 +62,7 @@ def sweeps_by_look(
     if labels.n_groups == 1:
         kinds[:, 0, :k] += counted(truth, k)
     weights = kinds / kinds.sum(-1, keepdims=True)
-    line, learning = _Line(labels, prior), range(tuned[0], max(warmup, tuned[0] + 1))
+    line, learning = _Line(labels, prior, weights), range(tuned[0], max(warmup, tuned[0] + 1))
     for number in count():
         if number == double:
             truth, seen, values, weights = doubled((truth, seen, values, weights))
@@ -78,7 +80,7 @@ def sweeps_by_look(
         if number in learning:
             line.learn(sampler.confusion(values), weights)
         if alone:
-            weights = _exchanged(looks, weights, of_looks[0][0], random)
+            weights = _draw_with_cases(looks, weights, line.mass, of_looks[0][0], random)
             joint = line.joint(weights, prevalence, of_looks)
             prevalence = looks.expected(weights)[:, 0]
         if coefficients is not None:
@@ -112,21 +114,29 @@ def moves_classes(sampler: "TrueClass") -> bool:
 class _Line:
     """Lines along which the log odds of annotators move, with true classes and looks summed out."""
 
-    def __init__(self, labels: LabelledCases, prior: Float[np.ndarray, "group *class kind"]):
+    def __init__(self, labels: LabelledCases, prior: Float[np.ndarray, "group *class kind"], weights: Weights):
         assert labels.looks is not None
         self._labels, self._looks, self._k = labels, labels.looks, labels.n_classes
         self._alone = labels.n_groups == 1 and labels.log_scores is None
         self._shapes = prior[..., self._k :].sum(-1), prior[..., : self._k].sum(-1)
         self._right, self._unclear, self._seen = 0.0, 0.0, 0
+        self._prior, self._weights = prior, weights
 
     def learn(self, confusion: Float[np.ndarray, "chain annotator class named"], weights: Weights) -> None:
         """Add to the means of how often annotators name what they see, and of how common unclear looks are."""
         self._right = self._right + np.diagonal(confusion, axis1=-2, axis2=-1)
         self._unclear = self._unclear + weights[..., self._k :].sum(-1).reshape(*weights.shape[:2], -1).mean(2)
         self._seen += 1
+        self._weights = self._weights + (weights - self._weights) / self._seen
+
+    @property
+    def mass(self) -> Float[np.ndarray, "chain kind"]:
+        """How well the logarithm of how common each kind of look is is known: by how many cases, and the prior."""
+        return (self._prior + self._labels.n_cases * self._weights + _LIGHTEST).reshape(len(self._weights), -1)
 
     def double(self) -> None:
         """Add the means of copies of the chains."""
+        self._weights = doubled(self._weights)
         if self._seen:
             self._right, self._unclear = doubled((self._right, self._unclear))
 
@@ -241,43 +251,32 @@ def _of_chains(found: Sequence[tuple], by: Float[np.ndarray, " chain"]) -> Any:
     return chosen(*found)
 
 
-def _exchanged(
-    looks: Looks, weights: Weights, of_looks: Float[np.ndarray, "chain look case"], random: Moves
+def _draw_with_cases(
+    looks: Looks,
+    weights: Weights,
+    mass: Float[np.ndarray, "chain kind"],
+    of_looks: Float[np.ndarray, "chain look case"],
+    random: Moves,
 ) -> Weights:
-    """Redraw how much more common one kind of look is than another, for some pairs that are alike.
+    """Move how common kinds of looks are along a trajectory of their logarithms, with looks summed out.
 
-    Looks are summed out; ``of_looks`` is how probable the labels of each case are, up to a factor for the case. A clear
-    case and one that nearly is look alike, as do two unclear ones, so their numbers would change slowly given looks.
+    ``of_looks`` is how probable the labels of each case are, up to a factor for the case. A clear case and one that
+    nearly is look alike, as do two unclear ones, so that numbers of looks change slowly given each other.
     """
-    weight, of_kind = weights[:, 0].copy(), looks.means @ of_looks
-    total = (weight[:, None] @ of_kind)[:, 0]
-    pairs = looks.alike[random.permutation(len(looks.alike))[:_EXCHANGES]]
-    differences = np.moveaxis(of_kind[:, pairs[:, 0]] - of_kind[:, pairs[:, 1]], 1, 0)
-    for (one, other), difference in zip(pairs.tolist(), differences, strict=True):
-        before = weight[:, one]
-        both = before + weight[:, other]
-        first, change = total - before[:, None] * difference, both[:, None] * difference
-        prior, other_prior = float(looks.prior[one]), float(looks.prior[other])
+    of_kind, prior = looks.means @ of_looks, looks.prior
 
-        def log_density(x: Any, first=first, change=change, prior=prior, other_prior=other_prior) -> np.ndarray:
-            share = _logistic(x)
-            of_cases = np.log(np.maximum(first + share[..., None] * change, 1e-30)).sum(-1)
-            return of_cases + prior * np.log(share) + other_prior * np.log1p(-share)
+    def log_density(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        shares, logs = simplexes(x)
+        total = np.maximum(shares.astype(np.float32)[:, None] @ of_kind, 1e-30)
+        count = prior + shares * (of_kind @ (1 / total).swapaxes(1, 2))[..., 0]
+        slope = count - shares * count.sum(1, keepdims=True)
+        return np.log(total).sum((1, 2), dtype=float) + logs @ prior, slope
 
-        def to(x: np.ndarray, one=one, other=other, both=both) -> dict[str, Any]:
-            moved = weight.copy()
-            moved[:, one], moved[:, other] = both * _logistic(x), both * (1 - _logistic(x))
-            return {"looks": moved[:, None]}
+    def to(x: np.ndarray) -> dict[str, Any]:
+        return {"looks": np.maximum(simplexes(x)[0], SMALLEST)[:, None]}
 
-        share = np.minimum(np.maximum(before / both, 1e-12), 1 - 1e-12)
-        share = _logistic(random.slices("exchange of looks", np.log(share / (1 - share)), 2.0, log_density, to))
-        weight[:, one], weight[:, other] = both * share, both * (1 - share)
-        total = first + share[:, None] * change
-    return weight[:, None]
-
-
-def _logistic(x: np.ndarray) -> np.ndarray:
-    return np.minimum(np.maximum(expit(x), 1e-12), 1 - 1e-12)
+    x = np.log(np.maximum(weights[:, 0], SMALLEST))
+    return to(random.trajectory("looks, summed out", x, mass, _STEPS, log_density, to))["looks"]
 
 
 def _draw_with_predictions(
