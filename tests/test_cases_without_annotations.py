@@ -217,7 +217,8 @@ def test_shards_are_parts_of_the_whole(tmp_path):
         parts = pb.aggregate(annotations, model, out=tmp_path / f"{model}.zarr", shard=5, **how)
         np.testing.assert_array_equal(draws_of(parts), draws_of(whole))
         again = pb.load(tmp_path / f"{model}.zarr", lazy=True)
-        results = [pb.evaluate(of, scores, k=1, progress=False) for of in (whole, again)]
+        how_much = {"metrics": "top1_accuracy", "replicates": 0, "progress": False}
+        results = [pb.evaluate(of, scores, **how_much) for of in (whole, again)]
         np.testing.assert_allclose(results[0]["top1_accuracy"], results[1]["top1_accuracy"])
         pb.save(whole, tmp_path / "whole.nc")
         assert pb.posterior.annotations_of(pb.load(tmp_path / "whole.nc"), every=False) == annotations.with_cases(
@@ -234,7 +235,7 @@ def test_many_classes():
     posterior = pb.aggregate(annotations, predictions=scores, extra="include", **FEW)
     total = posterior["posterior"]["plausibility"].groupby("case").sum()
     np.testing.assert_allclose(total.values, 1, rtol=1e-4)
-    assert pb.evaluate(posterior, scores, k=1, progress=False)["top1_accuracy"].notnull().all()
+    assert pb.evaluate(posterior, scores, metrics="top1_accuracy", progress=False)["top1_accuracy"].notnull().all()
 
 
 @pytest.mark.slow
@@ -242,7 +243,7 @@ def test_accuracy_is_over_all_cases_and_agreement_over_annotated_ones():
     _, annotations, scores = world(60, 40)
     posterior = pb.aggregate(annotations, predictions=scores, extra="include", **FEW)
     patients = np.arange(60) // 2
-    results = pb.evaluate(posterior, scores, clusters=patients, progress=False)
+    results = pb.evaluate(posterior, scores, clusters=patients, metrics="top1_accuracy", progress=False)
     assert results.sizes["case"] == 60
     by_case = results["top1_accuracy_by_case"]
     np.testing.assert_allclose(by_case.mean("case"), results["top1_accuracy"].mean("draw"), rtol=1e-5)
@@ -322,10 +323,11 @@ def test_a_sweep_and_its_report(tmp_path):
     }
     swept = pb.sweep(annotations, scores, model, extra="include", **how, **FEW)
     posterior = pb.aggregate(annotations, predictions=scores, extra="include", **FEW)
-    expected = pb.evaluate(posterior, scores, clusters=how["clusters"], progress=False)["top1_accuracy"]
+    accuracy = {"metrics": "top1_accuracy", "progress": False}
+    expected = pb.evaluate(posterior, scores, clusters=how["clusters"], **accuracy)["top1_accuracy"]
     np.testing.assert_allclose(swept.runs[0].results["top1_accuracy"], expected, rtol=1e-5)
     of_annotated = rows(scores, annotations)
-    vote = pb.evaluate(pb.aggregate(annotations, "majority-vote", progress=False), of_annotated, k=1, progress=False)
+    vote = pb.evaluate(pb.aggregate(annotations, "majority-vote", progress=False), of_annotated, **accuracy)
     np.testing.assert_allclose(swept.voted["top1_accuracy"][:, 0], vote["top1_accuracy"][:, 0], rtol=1e-6)
     alone = pb.evaluation.panels(annotations, of_annotated, clusters=how["clusters"][:40])
     np.testing.assert_allclose(swept.panels["expert_agreement_total"], alone["expert_agreement_total"], rtol=1e-5)

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 import plausibly as pb
 from plausibly.aggregation.registry import find_model
 from plausibly.app.cli import app
+from tests.test_app.test_report.page import leave_out_figures
 
 ROOT = Path(__file__).parent.parent
 
@@ -110,7 +111,7 @@ def test_commands_on_the_page_about_own_data_say_what_it_says(tmp_path, monkeypa
 
 
 @pytest.mark.slow
-def test_the_release_decision_of_the_readme_is_that_of_its_python(tmp_path, monkeypatch):
+def test_the_release_decision_of_the_readme_is_that_of_its_python(tmp_path, monkeypatch, no_report):
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "example"}
     exec(DOCUMENTS["README.md"][0][0], namespace)
@@ -125,7 +126,7 @@ def test_the_release_decision_of_the_readme_is_that_of_its_python(tmp_path, monk
 
 
 @pytest.mark.slow
-def test_the_command_of_the_readme_gives_metrics_by_hospital(tmp_path, monkeypatch):
+def test_the_command_of_the_readme_gives_metrics_by_hospital(tmp_path, monkeypatch, no_report):
     monkeypatch.chdir(tmp_path)
     random, lesion = np.random.default_rng(0), np.arange(60)
     malignant, case = random.random(60) < 0.4, [f"lesion {number}" for number in lesion]
@@ -154,6 +155,7 @@ def test_the_command_on_the_page_about_own_data_evaluates_its_files(tmp_path, mo
     for file, content in files_in(page).items():
         Path(file).write_text(content)
     (command,) = re.findall(r"^```sh\nplausibly (evaluate .*)\n```$", page, flags=re.MULTILINE)
+    leave_out_figures(monkeypatch)
     result = CliRunner().invoke(app, command.split())
     assert result.exit_code == 0, result.output
     accuracy = pd.read_csv("results/metrics.csv").query("metric == 'top1_accuracy'").set_index("classifier")["mean"]

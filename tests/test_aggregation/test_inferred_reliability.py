@@ -181,7 +181,7 @@ def panel():
 @pytest.mark.slow
 def test_the_posterior_is_one_like_any_other_with_likelihoods_by_annotator(panel, tmp_path):
     scores = np.random.default_rng(0).random((3, 8))
-    result = pb.evaluate(panel, {"A": scores}, k=1, replicates=0, progress=False)
+    result = pb.evaluate(panel, {"A": scores}, metrics="top1_accuracy", replicates=0, progress=False)
     assert 0 <= float(result["top1_accuracy"].mean()) <= 1
     pb.save(panel, tmp_path / "p.nc")
     group = panel["posterior"]

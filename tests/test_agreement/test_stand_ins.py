@@ -221,7 +221,7 @@ def test_ratings_with_rare_values_have_the_simplest_model():
     assert _fit.answers_of(labels, models, "nominal", "auto").model == "one-coin"
 
 
-def test_a_way_out_is_offered_to_who_waits(monkeypatch, crowd):
+def test_a_way_out_is_offered_to_who_waits(monkeypatch):
     told = []
     monkeypatch.setattr(_fit, "_PATIENCE", 0.01)
     monkeypatch.setattr(_fit, "tell", told.append)

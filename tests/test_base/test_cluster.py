@@ -137,7 +137,7 @@ def asked():
     return {
         "predictions": {"A": rng.random((N, K), np.float32), "B": rng.integers(0, 3, (N, K))},
         "risks": np.arange(K) % 3,
-        "metrics": {"brier": pb.metrics.Metric(brier, better="smaller")},
+        "metrics": ["overlap", "coverage", {"brier": pb.metrics.Metric(brier, better="smaller")}],
         "weights": rng.random((2 * 20, N)),
         "break_ties": "random",
         "k": 1,
@@ -156,7 +156,7 @@ def test_an_evaluation_is_that_of_one_process(by_value, cluster, asked, whole, m
 def test_a_sweep_is_that_of_one_process(cluster, annotations, tmp_path):
     scores = {"A": np.random.default_rng(0).random((N, K))}
     words = {"models": {"prirn": (30,)}, "k": 1, "draws": 20, "chains": 2, "shard": 4, "progress": False}
-    words |= {"risks": np.arange(K) % 3, "weights": np.arange(1.0, N + 1)}
+    words |= {"risks": np.arange(K) % 3, "weights": np.arange(1.0, N + 1), "metrics": ["overlap", "coverage"]}
     here = pb.sweep(annotations, scores, out=tmp_path / "here", **words)
     there = pb.sweep(annotations, scores, out=tmp_path / "there", scheduler=cluster.scheduler_address, **words)
     pd.testing.assert_frame_equal(there.metrics, here.metrics, rtol=1e-6)  # libraries add up in another order there

@@ -49,7 +49,7 @@ def test_logits_are_evidence_as_their_probabilities_are():
     found = pb.aggregate(ANNOTATIONS, predictions={"A": above}, logits=True, **options)
     expected = pb.aggregate(ANNOTATIONS, predictions={"A": softmax(above, axis=1)}, **options)
     np.testing.assert_allclose(found["posterior"]["plausibility"], expected["posterior"]["plausibility"], rtol=1e-4)
-    same = pb.evaluate(found, {"A": above}, logits=True, progress=False, replicates=0)
+    same = pb.evaluate(found, {"A": above}, logits=True, metrics="top1_accuracy", replicates=0, progress=False)
     assert "outside" not in same.attrs  # the posterior knows these predictions
 
 

@@ -119,9 +119,9 @@ def test_the_report_has_worst_groups_a_figure_and_a_table_by_column(data):
 def test_ranges_of_cases_may_lack_members_of_a_group(data, monkeypatch):
     """As where more cases than are read at a time are sorted by group."""
     _, posterior, predictions, _, _ = data
-    by = {"site": np.sort(SITE)}
-    whole = pb.evaluate(posterior, predictions, k=1, by=by, replicates=80, progress=False)
+    by, given = {"site": np.sort(SITE)}, {"metrics": "top1_accuracy", "replicates": 80, "progress": False}
+    whole = pb.evaluate(posterior, predictions, by=by, **given)
     monkeypatch.setattr(ranges, "CASES", 20)
-    in_ranges = pb.evaluate(posterior, predictions, k=1, by=by, replicates=80, progress=False)
+    in_ranges = pb.evaluate(posterior, predictions, by=by, **given)
     for name in ("top1_accuracy_by_group", "top1_accuracy_total_by_group"):
         np.testing.assert_allclose(in_ranges[name], whole[name], rtol=1e-5, atol=1e-6)

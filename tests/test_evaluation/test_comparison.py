@@ -190,7 +190,7 @@ def test_labels_are_not_advised_under_a_model_that_learns_nothing_from_them():
     posterior, truth = random_cases()
     posterior = pb.aggregate(annotations_of(posterior), "prirn", draws=40, seed=0, progress=False)
     scores = dict(zip("AB", truth + 0.3 * np.random.default_rng(0).random((2, *truth.shape)), strict=True))
-    found = pb.evaluate(posterior, scores, k=1, replicates=80, progress=False)
+    found = pb.evaluate(posterior, scores, metrics="top1_accuracy", replicates=80, progress=False)
     assert "only more cases would help" in verdict(found, "top1_accuracy", "A", "B")
 
 

@@ -20,6 +20,7 @@ from plausibly.families.priors import fit as fitting
 from tests import worlds
 
 FEW = {"draws": 50, "chains": 2, "seed": 0, "progress": False}
+ACCURACY = {"metrics": "top1_accuracy", "replicates": 80, "progress": False}
 
 
 def world(seed=0, n=400, k=4, labels=3, noise=0.7, copied=0.0, of_vote=False, errors=None):
@@ -74,13 +75,13 @@ def test_expected_agreement_is_the_mean_plausibility_of_first_choices_and_met_by
     _, counts, _ = world()
     scores, posterior = counts + np.arange(4) / 9 * (counts > 0), posterior_of(counts)  # choices that have labels
     with pytest.warns(PlausiblyWarning, match="A knows more"):
-        results = pb.evaluate(posterior, {"A": scores}, progress=False)
+        results = pb.evaluate(posterior, {"A": scores}, **ACCURACY)
     means = pb.dense(posterior).reshape(-1, 400, 4).mean(0)[np.arange(400), scores.argmax(1)]
     named = counts[np.arange(400), scores.argmax(1)] / 3
     assert results["expected_agreement"].item() == pytest.approx(means.mean(), abs=1e-5)
     error = (named - means).std(ddof=1) / 20
     assert results["expected_agreement_error"].item() == pytest.approx(error, rel=1e-4)
-    results = pb.evaluate(posterior, {"A": np.eye(4)[np.full(400, 2)]}, progress=False)
+    results = pb.evaluate(posterior, {"A": np.eye(4)[np.full(400, 2)]}, **ACCURACY)
     assert abs(results["expected_agreement"] - results["expert_agreement"]) < 0.03
     assert knows_more(results) == {}
 
@@ -92,7 +93,7 @@ def test_plausibilities_that_are_not_shares_and_point_estimates_expect_no_agreem
     for posterior in (pb.aggregate(annotations, "prirn", **FEW), pb.aggregate(annotations, "majority-vote", seed=0)):
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # and what limits accuracies under predictions is not said
-            assert "expected_agreement" not in pb.evaluate(posterior, {"A": scores}, progress=False)
+            assert "expected_agreement" not in pb.evaluate(posterior, {"A": scores}, **ACCURACY)
         assert len(evidence_checks(posterior, {"A": scores})) == 0
 
 
@@ -135,9 +136,9 @@ def test_a_posterior_with_predictions_is_checked_by_these_and_without_the_agreem
     _, counts, scores = world(n=60)
     posterior = posterior_of(counts, scores)
     with pytest.warns(PlausiblyWarning, match="not those of B"):
-        pb.evaluate(posterior, {"A": scores, "B": -scores}, progress=False)
+        pb.evaluate(posterior, {"A": scores, "B": -scores}, **ACCURACY)
     with pytest.warns(PlausiblyWarning, match="predictions of A are not those"):
-        pb.evaluate(posterior, {"A": -scores}, progress=False)
+        pb.evaluate(posterior, {"A": -scores}, **ACCURACY)
     table = evidence_checks(posterior, {"A": scores, "B": -scores}).set_index(["classifier", "check"])
     assert [*table.loc["A"].index] == ["evidence", "ceiling", "plurality", "unanimous for", "unanimous against"]
     assert table.loc[("A", "evidence"), "passed"]
@@ -202,7 +203,7 @@ def test_limits_are_named_and_evaluate_warns_of_them_where_predictions_are_evide
     annotations = pb.Annotations.from_counts(counts)
     posterior = pb.aggregate(annotations, predictions={"A": scores}, **FEW)
     with pytest.warns(PlausiblyWarning, match="What limits these accuracies: 40 cases are few"):
-        pb.evaluate(posterior, {"A": scores}, progress=False)
+        pb.evaluate(posterior, {"A": scores}, **ACCURACY)
 
 
 def test_names_of_ties_share_the_plurality():

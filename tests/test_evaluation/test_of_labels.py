@@ -282,7 +282,7 @@ def test_own_metrics_of_every_kind():
         "order": OrderMetric(lambda tp, fp: tp[0] / (tp[0] + fp[0]), better="smaller"),
         "by_draw": lambda scores, plausibility: scores @ plausibility,
     }
-    found = pb.evaluate(posterior, predictions, metrics=own, replicates=REPLICATES, progress=False)
+    found = pb.evaluate(posterior, predictions, metrics=[own], replicates=REPLICATES, progress=False)
     p, positive = predictions["A"][:, 1], draws.argmax(-1) == 1
     expected = [p[of].mean() for of in positive]
     np.testing.assert_allclose(found["sums"][0], expected, rtol=1e-5)
@@ -510,7 +510,7 @@ def test_metrics_with_very_many_values_have_no_replicates(monkeypatch):
 def test_axes_must_have_names_of_their_own():
     posterior, _, predictions, _, _ = world(2)
     curve = OrderMetric(lambda tp, fp: tp[:2] / tp[-1], along=("threshold", (1, 2)))
-    found = pb.evaluate(posterior, predictions, metrics={"mine": curve}, progress=False)
+    found = pb.evaluate(posterior, predictions, metrics=[{"mine": curve}], replicates=20, progress=False)
     assert found["mine"].dims == ("classifier", "threshold", "draw")
 
 

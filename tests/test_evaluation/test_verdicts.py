@@ -8,6 +8,7 @@ import plausibly as pb
 from plausibly.app.report.of_labels import headline_of_labels
 from plausibly.evaluation.verdicts import at_other_cut_offs, for_whom
 from tests.test_app.test_cli.run import succeed
+from tests.test_app.test_report.page import leave_out_figures
 
 READERS = {"ann": 0.9, "bob": 0.88, "cid": 0.92}
 
@@ -66,7 +67,8 @@ def test_an_order_that_holds_at_a_cut_off_only_is_said_with_it(folder):
 
 
 @pytest.mark.slow
-def test_the_screen_and_the_page_of_labels_say_both(folder, tmp_path):
+def test_the_screen_and_the_page_of_labels_say_both(folder, tmp_path, monkeypatch):
+    leave_out_figures(monkeypatch)
     shown = succeed("evaluate", *given(folder), "--truth", "annotator", "--replicates", 50, "--out", tmp_path).output
     page = (tmp_path / "report.html").read_text()
     for told in (" ".join(shown.split()), page):
@@ -76,15 +78,8 @@ def test_the_screen_and_the_page_of_labels_say_both(folder, tmp_path):
 
 @pytest.mark.slow
 def test_the_first_screen_and_compare_say_both_and_requirements_are_against_what_is_first(folder, tmp_path):
-    words = [
-        *given(folder),
-        "--require",
-        "A:accuracy>=0.65@0.5",
-        "--require",
-        "A:top1_accuracy>=0.65@0.5",
-        "--replicates",
-        50,
-    ]
+    required = "--require", "A:accuracy>=0.65@0.5", "--require", "A:top1_accuracy>=0.65@0.5"
+    words = [*given(folder), *required, "--replicates", 50]
     shown = " ".join(succeed("evaluate", *words, "--quick", "--out", tmp_path).output.split())
     assert CUT in shown
     assert "which is better is open (better with probability" in shown

@@ -149,7 +149,8 @@ def test_ratings_are_classes_without_a_threshold(posterior):
     np.testing.assert_allclose(plausibility @ np.arange(1, 6), mean, atol=1e-4)
     raw = data.to_table().groupby("case")["score"].mean().loc[data.cases].to_numpy()
     assert np.corrcoef(mean.mean((0, 1)), raw)[0, 1] > 0.8
-    results = pb.evaluate(posterior, {"near": raw, "far": 6 - raw}, progress=False)
+    metrics = ["mean_absolute_error", "quadratic_kappa"]
+    results = pb.evaluate(posterior, {"near": raw, "far": 6 - raw}, metrics=metrics, progress=False)
     error = results["mean_absolute_error"].mean("draw")
     assert error.sel(classifier="near") < 1 < error.sel(classifier="far")
     assert results["quadratic_kappa"].mean("draw").sel(classifier="near") > 0.5

@@ -244,7 +244,7 @@ def test_errors_cost_the_difference_between_risk_levels(files):
     found = pb.evaluate(SCORES.grades(), {"A": PREDICTED}, risks=risks, **options)
     assert found["expected_cost"].item() == pytest.approx(expected)
     matrix = pb.metrics.expected_cost(np.abs(risks[:, None] - risks))
-    own = pb.evaluate(SCORES.grades(), {"A": PREDICTED}, metrics={"cost": matrix}, truth="annotator", replicates=20)
+    own = pb.evaluate(SCORES.grades(), {"A": PREDICTED}, metrics=[{"cost": matrix}], truth="annotator", replicates=20)
     assert own["cost"].item() == pytest.approx(expected)
     shown = run(
         files, "--ordered", "--truth", "annotator", "--metrics", "expected_cost", "--risks", files / "risks.txt"

@@ -21,6 +21,7 @@ from plausibly.app.cli import app
 from plausibly.base.arviz import to_groups
 from plausibly.base.errors import ArgumentError
 from plausibly.models import MODELS
+from tests.test_app.test_report.page import leave_out_figures
 
 RANKED = pb.Annotations.from_rankings(
     {"cases": {"p": {"ann": [["a"], ["b", "c"]], "bob": [["b"]]}, "q": {"ann": [["c"]], "bob": [["c"], ["a"]]}}},
@@ -144,7 +145,8 @@ def test_a_new_file_is_compared_checked_and_swept_under_labels_of_its_own(model)
 
 
 @pytest.mark.slow
-def test_a_new_file_is_a_model_on_the_command_line(path, tmp_path):
+def test_a_new_file_is_a_model_on_the_command_line(path, tmp_path, monkeypatch):
+    leave_out_figures(monkeypatch)
     pb.write_annotations(RANKED, tmp_path / "a.json")
     out = tmp_path / "p.nc"
     done = run("aggregate", tmp_path / "a.json", "--model", f"{path}@3:share=full", "--out", out, "--draws", 10)

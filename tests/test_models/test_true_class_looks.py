@@ -188,14 +188,6 @@ def test_labels_left_out_are_predicted_by_their_definition(kind):
             assert found == pytest.approx(expected, rel=1e-4, abs=1e-5)
 
 
-# Sites that a shift moves, and how many numbers of the last axis are free.
-MOVED = {
-    "dawid-skene": {"confusion": 2, "attention": None, "mean_attention": None},
-    "one-coin": {"log_odds": None, "mean_log_odds": None},
-    "common-confusion": {"common_confusion": None},
-}
-
-
 def unclear(n=300, people=5, k=2, share=0.5, right=0.95, seed=0):
     """Labels of cases of which some look like two classes, one of them true; annotators mostly name what they see."""
     random = np.random.default_rng(seed)

@@ -70,7 +70,7 @@ def test_the_drawn_class_is_first_and_others_follow_by_probability(simulated):
 def test_all_metrics_see_the_same_class(simulated):
     """Accuracy, coverage, a metric of the user's own, risk and lists by draw, from programs of different kinds."""
     _, truth, posterior = simulated
-    own = {"mass": lambda scores, plausibilities: (scores * plausibilities).sum()}
+    own = ["top1_accuracy", "coverage", {"mass": lambda scores, plausibilities: (scores * plausibilities).sum()}]
     risks = dict(zip([f"k{c}" for c in range(K)], [0, 1, 2, 2], strict=True))
     predictions = {"perfect": np.eye(K)[truth], "other": np.roll(np.eye(K)[truth], 1, axis=1)}
     found = pb.evaluate(

@@ -71,7 +71,7 @@ def test_compare_models_writes_what_the_library_computes_also_of_predictions(dat
 
 
 @pytest.mark.slow
-def test_check_writes_what_the_library_computes_or_refuses(saved, tmp_path, data):
+def test_check_writes_what_the_library_computes_or_refuses(saved, tmp_path):
     result = succeed("check", saved, saved, "--replicates", 50, "--seed", 3, "--out", tmp_path)
     expected = pb.predictive_check(pb.load(saved), replicates=50, seed=3, progress=False)
     found = pd.read_csv(tmp_path / "checks.csv")

@@ -11,6 +11,7 @@ from plausibly.agreement import judge
 from plausibly.data.annotations import Annotations
 from plausibly.data.labels import read_gold
 from tests.test_app.test_cli.run import refuse, succeed
+from tests.test_app.test_report.page import leave_out_figures
 from tests.test_data.test_labels.test_verified import study
 
 N, KNOWN = 60, 40
@@ -77,8 +78,9 @@ def test_classifiers_are_evaluated_against_gold_labels(files):
 
 
 @pytest.mark.slow
-def test_gold_labels_of_the_suspicious_are_weighted_and_said_first(tmp_path):
+def test_gold_labels_of_the_suspicious_are_weighted_and_said_first(tmp_path, monkeypatch):
     """Sensitivity among verified cases is too high and specificity too low; both are beside what they are of all."""
+    leave_out_figures(monkeypatch)
     ill, votes, score, verified = study("readers", 1)
     names = np.array(["ben", "mal"])
     rows = [(f"c{i}", f"r{j}", names[int(one)]) for i, of in enumerate(votes) for j, one in enumerate(of)]

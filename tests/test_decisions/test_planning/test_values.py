@@ -85,7 +85,7 @@ def test_variance_information_and_effective_draws_have_closed_forms(values, two)
     np.testing.assert_allclose(values.effective[0], expected, rtol=0.03)
 
 
-def test_further_labels_are_those_of_brute_force(source, two):
+def test_further_labels_are_those_of_brute_force(source):
     bank = simulate(source, np.array([3, 1, 7]), np.zeros(3, int), 3, 400)
     for n in range(1, 4):
         expected = [removed_by(COUNTS[case], n) for case in bank.cases]
@@ -180,7 +180,7 @@ def test_a_longer_ranking_tells_more():
 
 
 @pytest.mark.slow
-def test_own_metrics_and_many_classes(two):
+def test_own_metrics_and_many_classes():
     """A metric of the user's own that is coverage gives the values of coverage, also with a remainder."""
     import jax.numpy as jnp
 
