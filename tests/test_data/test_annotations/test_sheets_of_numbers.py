@@ -79,7 +79,7 @@ def test_a_total_is_no_class_and_numbers_that_may_be_either_are_refused(tmp_path
     with pytest.warns(PlausiblyWarning, match="one annotator each"):
         assert pb.read_annotations(either, layout="wide").per_case.tolist() == [3, 3, 3]
     none = sheet(tmp_path, "case,a,b,c\ns1,1,1,0\ns2,0,0,0\ns3,1,0,1\n")
-    with pytest.raises(AnnotationError, match=r"seem to be labels .* leave case 's2' without any: say layout=.wide"):
+    with pytest.raises(AnnotationError, match=r"are labels .* say layout=.wide.* leave case 's2' without any"):
         pb.read_annotations(none)
     few = "case,a,b\ns1,1,2\ns2,3,0\ns3,2,1\n"
     with pytest.raises(AnnotationError, match="may be counts"):
