@@ -2,6 +2,7 @@
 
 import json
 import tracemalloc
+from types import SimpleNamespace
 
 import jax
 import numpy as np
@@ -62,6 +63,16 @@ def test_labels_are_dirichlet_multinomial_with_shapes_by_their_formula():
     entropy = -(mean * np.log(mean)).sum(1, keepdims=True) / np.log(3)
     expected = np.exp(0.7 + 1.2 * (entropy - 0.5)) * mean
     np.testing.assert_allclose(jax.jit(prior_shapes)(given, scores, logs), expected, rtol=1e-4)
+
+
+def test_a_mode_is_reached_where_the_first_differences_are_over_too_much(monkeypatch):
+    """As of many cases, whose posterior is narrow; the first step then leads away."""
+    monkeypatch.setattr(fitting, "minimize", lambda *given, **more: SimpleNamespace(x=np.array([1.02])))
+    mode, hessian = fitting.laplace(
+        lambda x: (-200 * np.log(np.cosh(50 * (x[0] - 1.0))), -1e4 * np.tanh(50 * (x - 1))), np.zeros(1)
+    )
+    assert mode == pytest.approx(1, abs=1e-4)
+    assert hessian[0, 0] == pytest.approx(5e5, rel=0.02)
 
 
 @pytest.mark.parametrize("shape", [1e-3, 0.3, 5.0, 49.9, 50.1, 1e3, 1e6])

@@ -19,7 +19,7 @@ from plausibly.families.priors.evidence import Evidence, labels_of, mostly_singl
 from plausibly.families.priors.fit import Fit, fit
 from plausibly.inference import Regressions, class_shapes, slot_shapes
 
-ENOUGH_CASES, ENOUGH_NUMBERS = 2000, 400_000  #: cases to learn from at most, or pairs of case and class if more
+ENOUGH_CASES, ENOUGH_NUMBERS = 2000, 100_000  #: cases to learn from at most, or pairs of case and class if more
 EVERY_CLASS = 32  #: number of classes up to which each class of every case has a slot
 LIKELY = 0.01  #: expected plausibility from which an unnamed class gets a slot, where there are more classes
 LIKELIEST = 8  #: number of such classes at most, besides the first choices of the classifiers
@@ -59,7 +59,7 @@ class PredictionsPrior:
         that of its prior, whose median is ``kappa`` (by default e, about 2.7).
 
         Of very many cases, a random sample says enough of some twenty parameters: 2,000 cases, or those that have
-        400,000 pairs of case and class if these are more. Unless ``exact``, NUTS never samples.
+        100,000 pairs of case and class if these are more. Unless ``exact``, NUTS never samples.
 
         Examples
         --------

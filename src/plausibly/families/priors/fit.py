@@ -263,7 +263,8 @@ def laplace(
         hessian, along = vectors * values @ vectors.T, vectors.T @ negative(at)[1]
         scale = np.sqrt(np.diag(np.linalg.inv(hessian))) / 2  # differences over about a posterior standard deviation
         proposed = at - vectors @ (along / values)
-        if negative(proposed)[0] > negative(at)[0] or (along**2 / values).sum() < 1e-3:
+        if (along**2 / values).sum() < 1e-3:
             break
-        at = proposed
+        if negative(proposed)[0] <= negative(at)[0]:  # else the differences were over too much, and are over less next
+            at = proposed
     return at, hessian
