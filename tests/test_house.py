@@ -27,14 +27,14 @@ LIMITS: dict[str, dict[str, int]] = {
         "distances": 1858,  # distances of sets
         "distributions": 1231,
         "evaluation": 7310,  # cut-offs; the most common class; means over many classes; panels of other experts
-        "families": 4512,  # families say how annotators answer; points of chains; chains of ratings abreast
+        "families": 4513,  # families say how annotators answer; points of chains; chains of ratings abreast
         "inference": 4812,  # closed forms; all chains abreast; widths of slices; trajectories: more effective draws
         "metrics": 3579,  # average precision of resampled cases
         "models": 2000,  # axes of chains and of points in signatures
         "plausibly": 117,
         "posterior": 3816,  # annotators at chance; arrays computed when read; files of closed forms; R-hat by chance
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 40195,  # gradients; what compiled moves draw; public layouts; terminal and page alike; loaded programs
+        "tests": 40206,  # gradients; what compiled moves draw; public layouts; terminal and page alike; loaded programs
         "validation": 6716,  # panels of other experts: public readers and simulated ones; scales of their priors
     },
     "shape": {
