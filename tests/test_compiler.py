@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 PROGRAM = """
 import jax
 import jax.numpy as jnp
@@ -24,6 +26,7 @@ np.testing.assert_allclose(jax.jit(weighted)(p, r, t), exact, rtol=1e-5)
 """
 
 
+@pytest.mark.slow
 def test_a_large_fused_sum_is_the_same_jitted_and_not():
     """With the compiler's usual options, which other tests change."""
     environment = {name: value for name, value in os.environ.items() if name != "XLA_FLAGS"}

@@ -27,6 +27,7 @@ def test_results_carry_the_width_of_their_intervals(results):
     np.testing.assert_array_equal(row[["lower", "upper"]].to_numpy(float), interval(values, 0.5))
 
 
+@pytest.mark.slow
 def test_evaluate_and_sweep_take_the_width():
     annotations = pb.Annotations.from_labels([["a", "b", "a"]] * 10 + [["b", "b", "a"]] * 10)
     scores = {"A": np.tile([[0.6, 0.4]], (20, 1))}

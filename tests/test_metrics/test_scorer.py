@@ -60,7 +60,11 @@ def test_cross_validation_ranks_models_as_evaluate_does_and_greater_is_better(da
 
 @pytest.mark.parametrize(
     ("metric", "options"),
-    [("brier", {}), ("ppv", {"positive": "wart", "threshold": 0.3}), ("auroc_macro", {"truth": "annotator"})],
+    [
+        pytest.param("brier", {}, marks=pytest.mark.slow),
+        ("ppv", {"positive": "wart", "threshold": 0.3}),
+        ("auroc_macro", {"truth": "annotator"}),
+    ],
 )
 def test_metrics_of_labels_score_the_cases_that_are_held_out(data, metric, options):
     posterior, X, vote = data
