@@ -21,7 +21,7 @@ from plausibly.families.priors import evidence as reading
 from plausibly.families.priors import fit as fitting
 from plausibly.families.priors._program import Labels, _log_rising, label_log_prob
 from plausibly.families.priors.evidence import labels_of, log_scores, prevalence
-from plausibly.inference.exact._forms import draw_in_place
+from plausibly.inference.exact._forms import draw_in_place, slot_shapes
 from plausibly.posterior._container import model_of
 
 FEW = {"draws": 50, "chains": 2}
@@ -115,6 +115,22 @@ def test_evidence_is_read_in_blocks_and_takes_little_more_memory_than_its_scores
     assert peak < 2 * evidence.log_scores.nbytes
     np.testing.assert_array_equal(evidence.log_scores, [whole, whole])
     assert evidence.digests["A"] == evidence.digests["B"]
+
+
+def test_slots_have_the_shapes_of_their_classes_and_a_remainder_those_of_all_others():
+    random = np.random.default_rng(4)
+    scores, logs = random.normal(size=(2, 3, 4)).astype(np.float32), np.log(np.full(4, 0.25, np.float32))
+    one = {"prevalence": 0.3, "logit_background": -1.5, "log_concentration": 0.7, "log_concentration_by_entropy": 1.2}
+    one |= {"score": np.array([0.4, -0.1]), "first_choice": np.array([0.5, 0.2]), "offset": np.array([0.1, -0.2, 0])}
+    two = {name: np.stack([value, np.multiply(value, 0.5)]).astype(np.float32) for name, value in one.items()}
+    case, class_index, n = [0, 0, 0, 1, 1, 2, 2], [1, 3, -1, 0, -1, 2, -1], [1, 1, 2, 1, 3, 1, 3]
+    slots = Slots(*map(np.array, (case, class_index, n, [0, 3, 5, 7])))
+    found = slot_shapes(two, scores, logs, slots)
+    for at in range(2):
+        dense = np.asarray(prior_shapes({name: value[at] for name, value in two.items()}, scores, logs))
+        a, b, c = dense
+        expected = [a[1], a[3], a[0] + a[2], b[0], b[1:].sum(), c[2], c.sum() - c[2]]
+        np.testing.assert_allclose(found[:, at], expected, rtol=1e-4)
 
 
 def test_every_draw_has_the_shapes_of_its_own():
