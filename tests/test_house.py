@@ -20,7 +20,7 @@ LIMITS: dict[str, dict[str, int]] = {
     "lines of code": {
         "aggregation": 5815,  # panels of a sweep, and their rows; width of intervals
         "agreement": 8719,  # second answers of a model; reader studies; models that rate higher; notes; 0 and 1
-        "app": 13852,  # one budget of lines, notes.txt; requirements that constants would meet; pages of results
+        "app": 13858,  # one budget of lines, notes.txt; requirements that constants would meet; pages of results
         "base": 2299,  # lanes of rejection, from posterior; results in notebooks; products in one thread
         "data": 15770,  # columns of class names; NAME=FILE; sets in a cell, rows of spans; what to give instead
         "decisions": 3888,  # what is said of sets without the prior

@@ -138,7 +138,7 @@ def cautions(
         yield (
             f"{listed(more)} know{_s(more)} more about these cases than the annotations do (agreement with experts "
             f"{observed}, not {expected}): {_accuracies(more)} underestimated. Use "
-            "pb.aggregate(predictions=…) (--model NAME:class_prior=predictions)."
+            f"pb.aggregate(predictions=…) (--model {attrs.get('model', 'NAME')}:class_prior=predictions)."
         )
     if any(check in failed for check in ("plurality", "unanimous for", "unanimous against")):
         so = "" if withheld else ": accuracies may be several points off"

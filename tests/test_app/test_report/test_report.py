@@ -217,11 +217,11 @@ def test_cases_that_did_not_converge_are_listed_in_the_same_text(plain):
     assert page.table("Cases that did not")[1:] == [
         [EVIL, "irn", "1.250", "12", "34", "7", "R-hat, bulk ESS, tail ESS, divergences"]
     ]
-    assert page.table("Worst value")[1][1:] == ["1.250", EVIL, "at most 1.01 (by chance up to 1.025)", "1"]
+    assert page.table("Worst value")[1][1:] == [f"1.250 ({EVIL})", "at most 1.01 (by chance up to 1.025)", "1"]
     assert [attrs["class"] for tag, attrs in page.tags if attrs.get("id") == "verdict"] == ["verdict bad"]
     page = Page(without_figures(with_chains(plain, [])))
     assert "Cases that did not converge" not in page.tables
-    assert [row[1] for row in page.table("Worst value")[1:]] == ["1.001", "1,500", "1,600", "0"]
+    assert [row[1] for row in page.table("Worst value")[1:]] == ["1.001 (p)", "1,500 (p)", "1,600 (p)", "0"]
     assert page.table("Accuracy with")[1][-1] == ""
     assert without_figures(with_chains(plain, [1])) == text
 

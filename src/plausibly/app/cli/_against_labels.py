@@ -153,7 +153,7 @@ def against_labels(
     met = list(requirement_sentences(judged))
     sources = data.sources({"thresholds": asked.threshold_from, "gold labels": asked.gold})
     further = {"without": WITHOUT_QUICK * quick, "quietly": f" Results: {output.out}."}
-    output.publish(screen, REPORT, sources, met, 2 * len(met), suffix, **further)
+    output.publish(screen, REPORT, sources, met, 3 * len(met), suffix, **further)
     check_answers(met)
 
 

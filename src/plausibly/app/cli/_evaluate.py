@@ -295,7 +295,7 @@ def run(
     runs, files, chosen = [], TablesInParts(out, suffix), how_chosen(asked)
     first: Sweep | None = None
     rest, noted = str(out / REPORT) + WITHOUT_QUICK * quick, False
-    below += _WRITTEN + (_ORDER if len(plan.labels) > 1 else 1) + 2 * len(required) * len(plan.predictions)
+    below += _WRITTEN + (_ORDER if len(plan.labels) > 1 else 1) + 3 * len(required) * len(plan.predictions)
     keep_others(out / Path(METRICS).with_suffix(suffix))
     for done in plan.runs(folder, progress=not quiet, say=speaker(quiet), scheduler=dask):
         if not (runs or quick):

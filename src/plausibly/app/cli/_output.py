@@ -40,6 +40,7 @@ TABLES = ".csv", ".parquet"  #: suffixes of tables that we write
 NOTES_FILE = "notes.txt"  #: of all notes, where a screen has not room for them
 _LONGEST = 2000  # characters of a sentence
 _WRITTEN = 2  # lines of what was written
+_FAULTS = "plausibly audit", "taken in their order"  # of data, in notes that come before all others
 _BEFORE = 1  # notes that are printed before there is a screen
 _PATIENCE = 10.0  # seconds without a line, after which the next step is said
 _FIGURES = 3  # from which on their number is said
@@ -92,6 +93,7 @@ def show(screen: Screen, where: str, kept: int = 0, notes_in: Path | None = None
     told = partial(in_options, parameters=PARAMETERS.get())
     printed = {*_SAID.notes} - {*_SAID.held}
     notes = [told(note) for note in dict.fromkeys([*screen.notes, *_SAID.held]) if note not in printed]
+    notes.sort(key=lambda words: not any(fault in words for fault in _FAULTS))
     left_out: list[str] = []
     lines = layout(
         screen._replace(headline=told(screen.headline), notes=notes),

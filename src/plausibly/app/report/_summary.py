@@ -238,10 +238,8 @@ def order_over_runs(swept: Sweep) -> str:
     name = best_under(swept, lead(swept))[0]
     known = [run for run in swept.runs if np.isfinite(run.reliability)] or swept.runs
     values = [float(run.results[metric].sel(classifier=name).mean()) for run in known]
-    said = {run.label: f"{run.label}, shown" if run is lead(swept) else run.label for run in known}
-    low, high = (f"{100 * values[at]:.1f} % ({said[known[at].label]})" for at in (np.argmin(values), np.argmax(values)))
-    shown = "" if ", shown)" in low + high else f"; shown is {lead(swept).label}"
-    reach = f"{name}'s: {low} to {high}{shown}."
+    low, high = (f"{100 * values[at]:.1f} % ({known[at].label})" for at in (np.argmin(values), np.argmax(values)))
+    reach = f"{name}'s: {low} to {high}; the table is of {lead(swept).label}."
     if len(orders) == 1:
         return f"{order} is the same under the {len(swept.runs)} settings run. {reach}"
     return f"{order} changes with the model or the reliability, so it depends on these choices. {reach}"

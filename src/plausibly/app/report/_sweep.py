@@ -325,7 +325,7 @@ def _convergence(swept: Sweep, figures: Sequence[Any]) -> Iterator[Any]:
     found |= {f"{run.label}, shared": of for run in swept.runs if (of := run.shared_convergence) is not None}
     table, failed = worst_values(found), not_converged_table(swept.runs)
     yield swept.verdict() if table is None else RULE
-    yield table
+    yield table and table._replace(title="Worst value of every diagnostic")
     if len(failed):
         names = {"run": "model", "r_hat": "R-hat", "ess_bulk": "bulk ESS", "ess_tail": "tail ESS"}
         rows = failed[["case", *names, "n_diverging", "failed"]]

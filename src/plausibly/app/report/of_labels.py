@@ -301,7 +301,7 @@ def files_of_labels(results: xr.Dataset, unweighted: xr.Dataset | None, readers:
     return files + ([] if readers is None else [Piece("readers.csv", readers.table)])
 
 
-def model_of_panels(results: xr.Dataset) -> str:
+def model_of_panels(results: xr.Dataset, annotations: Annotations | None = None) -> str:
     """Say what panels are drawn under, or that no model is needed."""
     attrs = results.attrs
     if "truth" not in attrs:
@@ -312,4 +312,10 @@ def model_of_panels(results: xr.Dataset) -> str:
     differ = f"{whom} annotators tell how far others differ: by a standard deviation of {attrs['strictness']:.2f} in "
     differ += f"how readily they name a class, and of {attrs['skill']:.2f} in how sure they are, on log odds."
     model = f"Panels are drawn under a model, {attrs['model']}."
-    return f"{model} {differ}" if attrs["readers"] == "others" else model
+    if attrs["readers"] == "others":
+        return f"{model} {differ}"
+    if annotations is None:
+        return model
+    few, size = int((annotations.per_case < attrs["panel"]).sum()), attrs["panel"]
+    fewer = f"{few:,} of {annotations.n_cases:,} cases {'has' if few == 1 else 'have'} fewer than {size} labels"
+    return f"{model} {fewer}: without them, no model is needed." if few else model

@@ -378,7 +378,7 @@ def of_labels(
     if panels is not None:
         told.append(agreement_sentence(panels, of_panels(panels, names)[-1:], names[0]))
     notes = [always_the_same(results), "" if panels is None else constant_in_words(panels)]
-    notes += [model_of_panels(results)] * ("strictness" in results.attrs)
+    notes += [model_of_panels(results, annotations)] * ("strictness" in results.attrs)
     notes += ["" if annotations is None else expert_in_words(results, annotations)]
     notes += [results.attrs.get("unweighted", ""), *groups_of(results), *map(capitalised, unusual(results)[:2])]
     notes += [labels_rest_on(results) if panels is not None else "", "" if readers is None else readers.sentence]

@@ -77,7 +77,7 @@ def screen(result: Judgement) -> Screen:
         known = [at for at, one in enumerate(asked) if one.answer != "unknown"]
         caption = f"Evidence about {name}. Lines are {percent(result.ci_prob)} intervals."
         figures[caption] = tuple(partial(_draw, result, name, at) for at in known)
-    notes = [*_over_groups(result.by), *notes]
+    notes = [*_over_groups(result.by), *sorted(notes, key=lambda words: not words.startswith("Offset"))]
     return Screen(" ".join(told), of_answers, notes, "judge.html", figures, files, _about(result))
 
 
