@@ -13,6 +13,7 @@ import plausibly as pb
 from plausibly.app.cli._app import load_command
 from plausibly.base.errors import ArgumentError
 from plausibly.data.annotations.io.formats import FORMATS
+from tests import worlds
 from tests.exports import INSPECT, component, grade, output, promptfoo, sample
 from tests.test_app.test_cli.run import plausibly, refuse, succeed
 
@@ -221,6 +222,16 @@ def test_an_export_is_a_classifier_of_cases_that_people_annotated(labels, tmp_pa
     for name in ("evaluate", "judge"):
         assert parse(of(found, name))["predictions"] == [f"log={path}"]
     run(of(found, "audit"))
+
+
+def test_an_empty_file_beside_others_is_named_and_a_folder_that_there_is_not_is_none(tmp_path, monkeypatch):
+    monkeypatch.chdir(worlds.write_study(tmp_path))
+    Path("empty.csv").touch()
+    found = pb.doctor(["annotations.json", "empty.csv"])
+    assert any(str(one).startswith("empty.csv") and "the file is empty" in str(one) for one in found.files)
+    assert found.commands
+    (found,) = pb.doctor("nowhere").files
+    assert "there is no such file or folder" in str(found)
 
 
 def test_what_does_not_fit_is_said(labels, tmp_path):

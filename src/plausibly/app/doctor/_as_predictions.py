@@ -67,7 +67,10 @@ def as_classifiers(one: Looked, main: Looked) -> list[Looked]:
     known = one.role in ("annotations", "groups", "predictions", None) and one is not main
     if not known or ending(one.path) not in TABLES or main.classes is None:
         return []
-    classes, names, found = {*main.classes.tolist()}, header_of(one.path), []
+    try:
+        classes, names, found = {*main.classes.tolist()}, header_of(one.path), []
+    except PlausiblyError:  # which is said of the file already
+        return []
     case = find("case", names, {"case": CASE})
     for name in names if case is not None else ():
         if name == case:
