@@ -19,22 +19,22 @@ SLACK = 0.03  #: how far lines may fall before their limit has to
 LIMITS: dict[str, dict[str, int]] = {
     "lines of code": {
         "aggregation": 5815,  # panels of a sweep, and their rows; width of intervals
-        "agreement": 8719,  # second answers of a model; reader studies; models that rate higher; notes; 0 and 1
-        "app": 13861,  # one budget of lines, notes.txt; requirements that constants would meet; pages of results
+        "agreement": 8717,  # second answers of a model; reader studies; models that rate higher; notes; 0 and 1
+        "app": 13859,  # one budget of lines, notes.txt; requirements that constants would meet; pages of results
         "base": 2299,  # lanes of rejection, from posterior; results in notebooks; products in one thread
-        "data": 15772,  # columns of class names; NAME=FILE; sets in a cell, rows of spans; what to give instead
+        "data": 15773,  # columns of class names; NAME=FILE; sets in a cell, rows of spans; what to give instead
         "decisions": 3888,  # what is said of sets without the prior
         "distances": 1858,  # distances of sets
         "distributions": 1231,
         "evaluation": 7310,  # cut-offs; the most common class; means over many classes; panels of other experts
-        "families": 4513,  # families say how annotators answer; points of chains; chains of ratings abreast
+        "families": 4514,  # families say how annotators answer; points of chains; chains of ratings abreast
         "inference": 4812,  # closed forms; all chains abreast; widths of slices; trajectories: more effective draws
         "metrics": 3579,  # average precision of resampled cases
         "models": 2000,  # axes of chains and of points in signatures
         "plausibly": 117,
         "posterior": 3816,  # annotators at chance; arrays computed when read; files of closed forms; R-hat by chance
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 40239,  # gradients; what compiled moves draw; public layouts; terminal and page alike; loaded programs
+        "tests": 40266,  # gradients; what compiled moves draw; public layouts; terminal and page alike; loaded programs
         "validation": 6716,  # panels of other experts: public readers and simulated ones; scales of their priors
     },
     "shape": {

@@ -5,7 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 
+import plausibly as pb
+from plausibly.app.cli import _output
+from plausibly.app.report.of_labels import model_of_panels
 from plausibly.app.results.evaluation import of_sweep
 from plausibly.app.screen import LINES, WIDTH, Screen, Table, layout, middle
 from tests import worlds
@@ -93,6 +97,23 @@ def test_notes_before_the_screen_count_and_all_are_in_a_file(study):
     assert len(notes) == int(n) + text.count("Note: ")
     assert any("C.csv: took the column 'p'" in note for note in notes)
     assert "notes.txt" in text.splitlines()[-1]
+
+
+def test_faults_of_the_data_come_before_all_other_notes(capsys):
+    with _output.notes():
+        _output.note("Labels are of three people.")
+        _output.note("the data have exchanged classes: run plausibly audit.")
+        _output.show(Screen("A is ahead.", None, ["Intervals are wide.", "Cases are few."]), "report.html")
+    told = capsys.readouterr().out.splitlines()
+    assert told[1] == "Note: the data have exchanged classes: run plausibly audit."
+    assert told[2] == "Note: Intervals are wide."
+
+
+def test_panels_under_a_model_say_which_cases_lack_labels():
+    attrs = {"truth": "panel", "strictness": 0.0, "skill": 0.0, "model": "m", "readers": "these", "panel": 2}
+    annotations = pb.Annotations.from_labels([["x", "y"], ["x"], ["y", "y"]])
+    told = model_of_panels(xr.Dataset(attrs=attrs), annotations)
+    assert told.endswith("1 of 3 cases has fewer than 2 labels: without them, no model is needed.")
 
 
 def test_evaluate(study):

@@ -74,3 +74,9 @@ def test_a_file_has_the_closed_form(drawn, tmp_path, monkeypatch):
     with pytest.raises(FileError, match=r"form\.nc has the closed form of a posterior whose draws another version"):
         pb.load(tmp_path / "form.nc")
     assert pb.load(tmp_path / "draws.nc")["posterior"].sizes["slot"] == len(some[0, 0])
+
+
+@pytest.mark.parametrize("index", [[-2, -1], [-1, 0, 1], [3, 4, 5], [5, 3], [2]])
+def test_numbers_that_follow_each_other_are_those_of_the_array(index):
+    values = np.arange(12.0).reshape(2, 6)
+    np.testing.assert_array_equal(on_demand.outer(values, (slice(None), np.array(index))), values[:, index])

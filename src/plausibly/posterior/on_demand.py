@@ -104,8 +104,8 @@ def outer(values: np.ndarray, key: tuple[Any, ...]) -> np.ndarray:
 
 
 def _run(index: Any) -> Any:
-    """A slice in place of numbers that follow each other, which needs no copy."""
-    if not np.ndim(index) or not len(index) or index[-1] - index[0] + 1 != len(index) or (np.diff(index) != 1).any():
+    """A slice in place of numbers that follow each other, which needs no copy; none counts from the end."""
+    if not np.ndim(index) or not len(index) or index[0] < 0 or (np.diff(index) != 1).any():
         return index
     return slice(int(index[0]), int(index[-1]) + 1)
 

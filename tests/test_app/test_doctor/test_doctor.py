@@ -231,7 +231,7 @@ def test_an_empty_file_beside_others_is_named_and_a_folder_that_there_is_not_is_
     assert any(str(one).startswith("empty.csv") and "the file is empty" in str(one) for one in found.files)
     assert found.commands
     (found,) = pb.doctor("nowhere").files
-    assert "there is no such file or folder" in str(found)
+    assert "the file does not exist; check the path" in str(found)
 
 
 def test_what_does_not_fit_is_said(labels, tmp_path):

@@ -259,10 +259,8 @@ def judge(
         )
     if model is not None:
         check_choice("model", model, MODELS)
-    source, labels = (
-        labels,
-        Labels.of(labels, columns=[*dict.fromkeys([*column_names(clusters), *columns_of(by)])], repeats=repeats),
-    )
+    source, columns = labels, [*dict.fromkeys([*column_names(clusters), *columns_of(by)])]
+    labels = Labels.of(source, columns=columns, repeats=repeats)
     distance = usual_distance(source, labels).name if distance is None else distance
     labels = counted_once(beside_models(labels, predictions))
     counted = np.diff(labels.start) >= 2

@@ -20,7 +20,7 @@ from plausibly.agreement.annotators import (
 from plausibly.app import plots
 from plausibly.app.screen import Piece, Screen, Table, percent, with_interval
 from plausibly.base.arviz import Posterior, to_groups
-from plausibly.base.bootstrap import CI_PROB, check_probability, median_and_ends
+from plausibly.base.bootstrap import CI_PROB, interval, median_and_ends
 from plausibly.posterior import REMAINDER_NAME, case_names, check_posterior, model_of, reading, slots_of
 from plausibly.posterior.diagnostics import shared_convergence
 from plausibly.posterior.diagnostics.verdicts import STATISTICS, checks, table, verdict, worst
@@ -70,11 +70,9 @@ def screen(posterior: Posterior, diagnostics: xr.Dataset, label: str = "", ci_pr
 
 
 def by_slot(posterior: Posterior, ci_prob: float | None = None) -> pd.DataFrame:
-    """Tabulate the mean, standard deviation and interval of each plausibility, as :func:`plausibly.summary` does."""
+    """Tabulate the mean, standard deviation and, of several draws, interval of each plausibility."""
     check_posterior(posterior)
     ci_prob = CI_PROB if ci_prob is None else ci_prob
-    check_probability("ci_prob", ci_prob)
-    tail = (1 - ci_prob) / 2
     slots, names = slots_of(posterior), posterior["constant_data"]["class_names"].values
     columns = {"case": case_names(posterior)[slots.case].astype(object)}
     columns["class_name"] = np.where(slots.is_remainder, REMAINDER_NAME, names[slots.class_index]).astype(object)
@@ -84,9 +82,9 @@ def by_slot(posterior: Posterior, ci_prob: float | None = None) -> pd.DataFrame:
         for first in range(0, len(slots.case), _PART):
             values = draws[..., first : first + _PART].values
             values = values.reshape(-1, values.shape[-1])
-            parts.append([values.mean(0), values.std(0), *np.quantile(values, (tail, 1 - tail), axis=0)])
-    numbers = np.concatenate(parts, axis=1) if parts else np.empty((4, 0))
-    return pd.DataFrame(columns | dict(zip(("mean", "sd", "lower", "upper"), numbers, strict=True)))
+            parts.append([values.mean(0), values.std(0), *interval(values, ci_prob)])
+    numbers = dict(zip(("mean", "sd", "lower", "upper"), np.concatenate(parts, axis=1), strict=True))
+    return pd.DataFrame(columns | numbers)
 
 
 def of_chains(posterior: Posterior, diagnostics: xr.Dataset, most: int) -> Screen:

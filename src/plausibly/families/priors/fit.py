@@ -260,11 +260,12 @@ def laplace(
         hessian = (np.array(columns) + np.array(columns).T) / 2
         values, vectors = np.linalg.eigh(hessian)
         values = np.maximum(np.abs(values), 0.1)  # less than any prior has
-        hessian, along = vectors * values @ vectors.T, vectors.T @ negative(at)[1]
+        here, gradient = negative(at)
+        hessian, along = vectors * values @ vectors.T, vectors.T @ gradient
         scale = np.sqrt(np.diag(np.linalg.inv(hessian))) / 2  # differences over about a posterior standard deviation
         proposed = at - vectors @ (along / values)
         if (along**2 / values).sum() < 1e-3:
             break
-        if negative(proposed)[0] <= negative(at)[0]:  # else the differences were over too much, and are over less next
+        if negative(proposed)[0] <= here:  # else the differences were over too much, and are over less next
             at = proposed
     return at, hessian

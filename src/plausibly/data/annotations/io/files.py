@@ -117,8 +117,9 @@ def suffix_of(path: Path, known: tuple[str, ...]) -> str:
             "this holds spans by one annotator: give a file or folder of each to plausibly agreement, as ann=… bob=…, "
             "with --kind spans for .ann, else --kind bio"
         )
-    if not suffix and not path.exists():
-        raise FileError("there is no such file or folder; check the spelling of the path")
+    if not suffix:
+        with reading():
+            path.stat()  # there may be no such file
     if suffix not in known:
         raise FileError(f"the suffix {suffix!r} names no format read here; use one of {', '.join(known)}")
     return suffix
