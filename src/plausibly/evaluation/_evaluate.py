@@ -49,6 +49,7 @@ from plausibly.evaluation.experts import (
     SAME,
     Panels,
     Readers,
+    answers,
     check_readers,
     differences,
     draw_panels,
@@ -188,7 +189,9 @@ def evaluate(
     readers
         Whom panels under a posterior are of: other experts of the same kind (``"others"``, the default where annotators
         have names), who differ from these in strictness and skill as these do from each other; or these annotators
-        (``"these"``, as always of grades), whose panels are those of the labels where every case has enough.
+        (``"these"``, as always of grades): panels are of the labels of a case, and the further ones that it has too few
+        for are drawn. (Labels that a case has because of what others say are not in panels of these, see
+        :attr:`plausibly.Annotations.rounds`.)
     positive
         Class that the others are taken together against. By default, of two classes the one that stands for a success
         (as in pass and fail, yes and no, Inspect's C and I), or the second; of more, every class has its own value.
@@ -443,12 +446,13 @@ def evaluate_draws(
         expects = bool(names) and shares and not known  # agreement, which is compared
         lists = wanted.lists | ({"top1_coverage": ("coverage", 1)} if expects or withheld else {})
         lengths = check_lengths("sizes", sizes, annotations.n_classes)
-        plan, panels, about_panels = _plan(question, lists, lengths, break_ties), None, {}
+        plan, panels, given, about_panels = _plan(question, lists, lengths, break_ties), None, None, {}
         if of_panels is not None:
             whom = check_readers(readers, annotations, grades=bool(options["ordered"]))
             panels, about_panels = _panels(annotations, of_panels, whom, ranges.n_draws, seed)
-            of_these = sorted({of_panels, about_panels["panel_checked"]} - {0}) if names else ()
-            plan = plan._replace(panel=of_panels, these=tuple(of_these), median=bool(options["ordered"]))
+            drawn = {about_panels["panel_checked"], of_panels if panels else 0} - {0} if names else ()
+            plan = plan._replace(panel=of_panels, these=tuple(sorted(drawn)), median=bool(options["ordered"]))
+            given = None if panels else answers(annotations, seed)
             about_panels |= {"median": "grades"} if plan.median else {}
         rounds = -(-int(options["replicates"]) // ranges.n_draws)  # every draw has as many replicates
         measures = Measures(plan, lists, wanted.own, labels, risks, rounds, panels)
@@ -467,7 +471,8 @@ def evaluate_draws(
                 for name, values in zip(names, scores, strict=True):
                     labels.check(name, values, cases.names)
                 weights = None if checked is None else checked[:, at]
-                yield cases, scores, weights, words[at], member[:, at], numbers[:, at]
+                of_these = None if given is None else given.of_cases(at)
+                yield cases, scores, weights, words[at], member[:, at], numbers[:, at], of_these
 
         here = (measure(part, measures) for part in ahead(parts()))
         made = here if scheduler is None else in_order(map_on(scheduler, measure, parts(), measures))

@@ -84,6 +84,18 @@ class Panels(NamedTuple):
     power: Float[np.ndarray, "expert draw"]  #: of shares
 
 
+class Answers(NamedTuple):
+    """Labels of the annotators of each case, in a random order; arrays of NumPy or JAX."""
+
+    number: Any  #: Of labels (case,)
+    size: Any  #: Of each label (label, case): how many classes tie for it
+    named: Any  #: These classes (label, place, case)
+
+    def of_cases(self, at: Int[np.ndarray, " chosen"] | slice) -> "Answers":
+        """Take those of some cases."""
+        return Answers(*(of[..., at] for of in self))
+
+
 def check_readers(readers: str | None, annotations: Annotations, *, grades: bool = False) -> Readers:
     """Say which readers an interval is about, by default others where annotators have names.
 
@@ -292,6 +304,29 @@ def draw_panels(of: Differences, size: int, n_classes: int, n_draws: int, seed: 
     own = own - these
     power = sharpness(strictness) * np.exp(skill * random.standard_normal((size, n_draws + 1)))
     return Panels((own - own.mean(axis=1, keepdims=True)).astype(np.float32), power.astype(np.float32))
+
+
+def answers(annotations: Annotations, seed: int) -> Answers | None:
+    """Labels with which panels of these annotators begin; None if they say more than a fair sample of them would.
+
+    Arrays have powers of two as sizes, so that programs serve further data.
+    """
+    fair = annotations.fair
+    if fair is None:
+        return None
+    case, first = fair.annotation_case, fair.entry_block == 0
+    order = np.lexsort((np.random.default_rng([seed, 14]).random(len(case)), case))
+    number, label = fair.per_case.astype(np.int32), fair.entry_annotation[first]
+    at = np.empty(len(case), np.int64)
+    at[order] = np.arange(len(case)) - np.repeat(np.cumsum(number) - number, number)
+    n_tied = np.bincount(label, minlength=len(case))
+    place = np.arange(len(label)) - (np.cumsum(n_tied) - n_tied)[label]
+    n_labels, n_places = (1 << (int(of.max(initial=1)) - 1).bit_length() for of in (number, n_tied))
+    size = np.zeros((n_labels, fair.n_cases), np.min_scalar_type(n_places))
+    named = np.zeros((n_labels, n_places, fair.n_cases), np.min_scalar_type(fair.n_classes))
+    size[at, case] = n_tied
+    named[at[label], place, case[label]] = fair.entry_class[first]
+    return Answers(number, size, named)
 
 
 def sharpness(strictness: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:

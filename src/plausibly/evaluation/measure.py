@@ -17,7 +17,7 @@ from plausibly.base.random_streams import Stream, as_key
 from plausibly.evaluation._intervals import bootstrap_weights
 from plausibly.evaluation._label_sums import Cases, Labels, mean_truth
 from plausibly.evaluation.ambiguity import AMBIGUITY, share_entropies
-from plausibly.evaluation.experts import Panels
+from plausibly.evaluation.experts import Answers, Panels
 from plausibly.evaluation.program import Plan, measure_block
 from plausibly.metrics import METRICS, Metric
 from plausibly.metrics.declared import LabelSpread
@@ -28,8 +28,8 @@ from plausibly.posterior.ranges import CASES, Range
 from plausibly.posterior.split_remainder import coefficients
 
 #: Draws of some cases; of these cases the predictions of each classifier, the weights, in every draw or the same in
-#: all, the random keys of the clusters that they are resampled with, whether they belong to each group asked for, and
-#: numbers that only replicates of their sums are wanted of.
+#: all, the random keys of the clusters that they are resampled with, whether they belong to each group asked for,
+#: numbers that only replicates of their sums are wanted of, and what panels of these annotators begin with.
 Part = tuple[
     Range,
     Sequence[Float[np.ndarray, "case class"]],
@@ -37,6 +37,7 @@ Part = tuple[
     UInt32[np.ndarray, "case 2"],
     Float[np.ndarray, "group case"],
     Float[np.ndarray, "number case"],
+    Answers | None,
 ]
 
 
@@ -121,7 +122,7 @@ class Totals:
 
 def measure(part: Part, measures: Measures) -> Totals:
     """Measure the classifiers, and the annotations themselves, on the cases of a range."""
-    cases, predictions, *_, words, _, numbers = part
+    cases, predictions, _, words, _, numbers, _ = part
     plan, labels, n_rows, n_draws = measures.plan, measures.labels, len(measures.rows), cases.n_draws
     inputs = _Inputs(measures, part)
     uneven = np.ndim(cases.concentration) > 0
@@ -202,7 +203,7 @@ class _Inputs:
 
     def __init__(self, measures: Measures, part: Part):
         self._measures = measures
-        self._cases, self._predictions, weights, words, member, _ = part
+        self._cases, self._predictions, weights, words, member, _, self._answers = part
         cases, plan = self._cases, measures.plan
         self.weighted = weights is not None
         #: Weight of each case in every draw, and last the mean; or the same in all
@@ -238,6 +239,7 @@ class _Inputs:
         at, cases, risks = block.full, self._cases, self._measures.risks
         arrays: dict[str, Any] = {"shares": self._shares[:, at]}
         arrays |= {} if self._measures.panels is None else {"panels": self._measures.panels}
+        arrays |= {} if self._answers is None else {"answers": self._answers.of_cases(at)}
         if self._predicted is not None:
             listed = np.arange(block.rung + self._predicted[..., 0].size + 1)
             even = not np.ndim(cases.concentration)

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int
 
 from plausibly.base.random_streams import Stream, random_bits
 from plausibly.evaluation.ambiguity import ambiguity
-from plausibly.evaluation.experts import Panels
+from plausibly.evaluation.experts import Answers, Panels
 from plausibly.metrics import METRICS
 from plausibly.metrics.certainties import most_frequent
 from plausibly.metrics.risk import N_LEVELS
@@ -39,7 +39,7 @@ class Plan(NamedTuple):
     best: bool  #: Whether the most plausible classes are wanted
     break_ties: str = "order"
     panel: int = 0  #: Experts of the panels whose decisions are wanted instead; 0 for none
-    these: tuple[int, ...] = ()  #: Ascending sizes of panels of these annotators whose decisions are wanted
+    these: tuple[int, ...] = ()  #: Ascending sizes of panels, drawn from shares alone, whose decisions are wanted
     median: bool = False  #: Whether a panel decides on the median of grades
 
 
@@ -67,21 +67,21 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
         lists, and after them the metrics of the user's own; ``rows`` (classifier, row, case), sums over draws without
         the point estimate; and by case ``certain`` (size, case), and what :func:`ambiguity` and :func:`_risk_by_case`
         find. ``best`` (case, draw) are the most plausible classes, if they are wanted, or what the panels decide, of
-        the experts in ``panels`` of `given` or of these annotators; ``these`` (size, case, draw) what panels of these
-        decide.
+        the experts in ``panels`` of `given`, or of those who gave the ``answers`` and more like them; ``these``
+        (size, case, draw) what panels drawn from the shares decide.
     """
     lists = rank_block(block, plan.depth, plan.n_classes, plan.break_ties)
     draws = lists[..., :-1]
     found: dict[str, Array] = {}
     if plan.sizes:
         found["certain"] = jnp.stack([most_frequent(draws[:size], plan.n_classes) for size in plan.sizes])
-    of_these = panel_decisions(block, plan.these, plan.n_classes, median=plan.median) if plan.these else []
     if plan.these:
-        found["these"] = jnp.stack(of_these)
-    if plan.best and "panels" in given:
-        (found["best"],) = panel_decisions(block, (plan.panel,), plan.n_classes, given["panels"])
+        found["these"] = jnp.stack(panel_decisions(block, plan.these, plan.n_classes, median=plan.median))
+    if plan.best and plan.panel:
+        experts = {name: given[name] for name in ("panels", "answers") if name in given}
+        (found["best"],) = panel_decisions(block, (plan.panel,), plan.n_classes, **experts, median=plan.median)
     elif plan.best:
-        found["best"] = of_these[plan.these.index(plan.panel)] if plan.panel else lists[0]
+        found["best"] = lists[0]
     found |= ambiguity(block, given["shares"])
     if "risks" in given:
         found |= _risk_by_case(draws[0], level_plausibility(block, given["risks"], given["risk"])[..., :-1], given)
@@ -102,17 +102,24 @@ def measure_block(block: Block, given: dict[str, Any], plan: Plan) -> dict[str, 
 
 
 def panel_decisions(
-    block: Block, sizes: Sequence[int], n_classes: int, panels: Panels | None = None, *, median: bool = False
+    block: Block,
+    sizes: Sequence[int],
+    n_classes: int,
+    panels: Panels | None = None,
+    answers: Answers | None = None,
+    *,
+    median: bool = False,
 ) -> list[Int[Array, "case draw"]]:
     """What panels decide in every case and draw: the class that most of the experts name or, of grades, the median.
 
-    Each expert names a class by her shares, which are those of the case for the annotators themselves. Panels of
-    ascending `sizes` are the first experts of the largest. Of classes with as many votes, one is chosen by which of the
-    experts named it, who are alike; of the two grades in the middle of an even number, likewise.
+    Each expert names a class by her shares, which are those of the case for the annotators themselves; some of the
+    experts are those who gave the `answers`. Panels of ascending `sizes` are the first experts of the largest. Of
+    classes with as many votes, one is chosen by which of the experts named it, who are alike (or in a random place); of
+    the two grades in the middle of an even number, likewise.
     """
     values = jnp.maximum(split_among_all(block, n_classes), _LEAST)
     logs = None if panels is None else jnp.log(values)
-    votes = 1 + np.random.default_rng(0).random(sizes[-1]) / (2 * sizes[-1])  # sums of as many differ
+    more = np.random.default_rng(0).random(sizes[-1]) / (2 * sizes[-1])  # than a vote; sums of as many differ
     unroll = n_classes <= _FEW_CLASSES or 1
     few = n_classes * sizes[-1] <= _FEW  # one expression, of which no array of all classes is kept
 
@@ -129,18 +136,21 @@ def panel_decisions(
 
     experts = jnp.arange(sizes[-1]), None if panels is None else Panels(*(of[: sizes[-1]] for of in panels))
     labels = lax.scan(lambda _, one: (None, label(*one)), None, experts, unroll=few)[1]
+    sign: Any = 1.0
+    if answers is not None:
+        labels, sign = _with_answers(block, answers, labels)
 
     def cast(counted, one):  # of many, a pass for each expert is faster than one for each class
-        return counted + one[0] * (one[1] == jnp.arange(n_classes)[:, None, None]), None
+        return counted + (1 + sign * one[0]) * (one[1] == jnp.arange(n_classes)[:, None, None]), None
 
     def decided(size: int) -> Int[Array, "case draw"]:
-        own = jnp.array(votes[:size], jnp.float32), labels[:size]
+        own = jnp.array(more[:size], jnp.float32), labels[:size]
         every = None if few else lax.scan(cast, jnp.zeros_like(values), own)[0]
 
         def count(number: Array) -> Any:
             if every is not None:
                 return every[number]
-            return sum(vote * (label == number) for vote, label in zip(*own, strict=True))
+            return sum((1 + sign * more) * (label == number) for more, label in zip(*own, strict=True))
 
         def lead(state, number):
             (best, most), votes = state, count(number)
@@ -149,13 +159,39 @@ def panel_decisions(
         def reach(state, number):
             below, so_far = state
             so_far += count(number)
-            return (below + (so_far < votes[:size].sum() / 2), so_far), None
+            return (below + (so_far < (size + sign * more[:size].sum()) / 2), so_far), None
 
         nothing = jnp.zeros(labels.shape[1:], jnp.int32), jnp.zeros(labels.shape[1:], jnp.float32)
         found = lax.scan(reach if median else lead, nothing, jnp.arange(n_classes - median), unroll=few)
         return found[0][0]
 
     return [decided(size) for size in sizes]
+
+
+def _with_answers(
+    block: Block, answers: Answers, labels: Int[Array, "expert case draw"]
+) -> tuple[Int[Array, "expert case draw"], Float[Array, "case draw"]]:
+    """Put what annotators said in place of as many labels, and draw a sign with which any two of them are alike.
+
+    Those of more than a panel are a run of their random order, as is the place of all in the panel; of tied classes,
+    any is chosen.
+    """
+    words, case, n_known = block.words[Stream.PANELS][:, None], np.arange(labels.shape[1])[:, None], answers.number
+    n_known, n_experts = n_known[:, None], len(labels)
+    first, place = random_bits(words, block.draw, n_experts)
+    sign = 1 - 2 * (first & 1).astype(jnp.float32)
+    first, place = (uniform(first) * n_known).astype(jnp.int32), (uniform(place) * n_experts).astype(jnp.int32)
+
+    def answer(_: None, given: tuple[Array, Array]) -> tuple[None, Array]:
+        expert, drawn = given
+        number = (expert + place) % n_experts
+        at, of_tied = (first + number) % jnp.maximum(n_known, 1), 0
+        if answers.named.shape[1] > 1:
+            bits, _ = random_bits(words, block.draw, n_experts + 1 + expert)
+            of_tied = (uniform(bits) * answers.size[at, case]).astype(jnp.int32)
+        return None, jnp.where(number < n_known, answers.named[at, of_tied, case].astype(jnp.int32), drawn)
+
+    return lax.scan(answer, None, (jnp.arange(n_experts), labels))[1], sign
 
 
 def values_by_draw(

@@ -314,8 +314,12 @@ def model_of_panels(results: xr.Dataset, annotations: Annotations | None = None)
     model = f"Panels are drawn under a model, {attrs['model']}."
     if attrs["readers"] == "others":
         return f"{model} {differ}"
-    if annotations is None:
+    if annotations is None or annotations.fair is None:
         return model
-    few, size = int((annotations.per_case < attrs["panel"]).sum()), attrs["panel"]
-    fewer = f"{few:,} of {annotations.n_cases:,} cases {'has' if few == 1 else 'have'} fewer than {size} labels"
-    return f"{model} {fewer}: without them, no model is needed." if few else model
+    size = attrs["panel"]
+    few = int((annotations.fair.per_case < size).sum())
+    have = "has" if few == 1 else "have"
+    return (
+        f"{few:,} of {annotations.n_cases:,} cases {have} fewer than {size} labels: the further ones are drawn under a "
+        f"model, {attrs['model']}."
+    )
