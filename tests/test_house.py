@@ -20,13 +20,13 @@ LIMITS: dict[str, dict[str, int]] = {
     "lines of code": {
         "aggregation": 5815,  # panels of a sweep, and their rows; width of intervals
         "agreement": 8717,  # second answers of a model; reader studies; models that rate higher; notes; 0 and 1
-        "app": 13859,  # one budget of lines, notes.txt; requirements that constants would meet; pages of results
+        "app": 13863,  # one budget of lines, notes.txt; requirements that constants would meet; pages of results
         "base": 2299,  # lanes of rejection, from posterior; results in notebooks; products in one thread
         "data": 15773,  # columns of class names; NAME=FILE; sets in a cell, rows of spans; what to give instead
         "decisions": 3888,  # what is said of sets without the prior
         "distances": 1858,  # distances of sets
         "distributions": 1231,
-        "evaluation": 7310,  # cut-offs; the most common class; means over many classes; panels of other experts
+        "evaluation": 7388,  # panels of given and of drawn labels; the most common class; means over many classes
         "families": 4514,  # families say how annotators answer; points of chains; chains of ratings abreast
         "inference": 4812,  # closed forms; all chains abreast; widths of slices; trajectories: more effective draws
         "metrics": 3579,  # average precision of resampled cases
@@ -34,7 +34,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "plausibly": 117,
         "posterior": 3816,  # annotators at chance; arrays computed when read; files of closed forms; R-hat by chance
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 40266,  # gradients; what compiled moves draw; public layouts; terminal and page alike; loaded programs
+        "tests": 40284,  # gradients; what compiled moves draw; public layouts; terminal and page alike; loaded programs
         "validation": 6716,  # panels of other experts: public readers and simulated ones; scales of their priors
     },
     "shape": {
