@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import plausibly as pb
-from plausibly.agreement import agreement, annotators_in_words
+from plausibly.agreement import agreement, annotators_in_words, odd_annotators
 from plausibly.agreement.chance.annotators import NO_BETTER, TOO_FEW
 from validation.annotators import simulate
 
@@ -163,15 +163,44 @@ def test_who_says_yes_more_often_than_others_is_told():
     assert np.mean(told) < 0.07
 
 
+def readers(seed, shift, coin=False, rare=0.0, n=60, people=5):
+    """Labels of unclear cases by readers who differ in strictness and skill; the first is more lenient, or a coin."""
+    random = np.random.default_rng(seed)
+    severity, strict, noise = random.normal(size=n), random.normal(0, 0.2, people), random.uniform(0.3, 0.9, people)
+    strict[0] -= shift
+    said = severity[:, None] + noise * random.normal(size=(n, people)) > strict + rare
+    said[:, 0] = random.random(n) < 0.5 if coin else said[:, 0]
+    return pb.Annotations.from_labels(np.where(said, "yes", "no").tolist(), annotators=list("vwxyz"))
+
+
+def test_a_coin_and_a_lenient_reader_are_named_and_honest_readers_are_not():
+    honest = [told for seed in range(20) for rare in (0.0, 1.3) for told in odd_annotators(readers(seed, 0, rare=rare))]
+    assert len(honest) <= 2
+    coins = [odd_annotators(readers(seed, 0, coin=True)) for seed in range(10)]
+    named = [
+        any("1 of 5 annotators needs a look: v agrees with the others no better" in one for one in told)
+        for told in coins
+    ]
+    assert np.mean(named) > 0.6
+    rarely = [odd_annotators(readers(seed, 0, coin=True, rare=1.3)) for seed in range(10)]
+    assert np.mean([any("v " in one for one in told) for told in rarely]) > 0.8
+    lenient = [" ".join(odd_annotators(readers(seed, 1.5))) for seed in range(10)]
+    assert np.mean(["v says 'yes' in " in told for told in lenient]) > 0.9
+    assert (
+        sum("says 'yes' in" in told.replace("v says 'yes' in", "") for told in lenient) <= 2
+    )  # who look strict beside v
+    assert odd_annotators(pb.Annotations.from_labels([["a", "b"]] * 9)) == []
+
+
 def test_who_rates_higher_and_what_cannot_be_compared():
     random = np.random.default_rng(0)
     truth = random.normal(3, 1, 60)
     pairs = [(case, who) for case in range(60) for who in range(4)]
-    rows = [(case, who, truth[case] + 0.5 * (who == 1) + random.normal(0, 0.5)) for case, who in pairs]
+    rows = [(case, who, truth[case] + 1.0 * (who == 1) + random.normal(0, 0.5)) for case, who in pairs]
     table = table_of(rows, "interval")
     assert table.loc["1", "leans"]
-    assert table.loc["1", "own"] - table.loc["1", "others"] == pytest.approx(0.5, abs=0.2)
-    assert " 1 rates the same cases 0." in annotators_in_words(table.rename_axis("annotator").reset_index())
+    assert table.loc["1", "own"] - table.loc["1", "others"] == pytest.approx(1.0, abs=0.2)
+    assert " 1 rates the same cases 1 higher" in annotators_in_words(table.rename_axis("annotator").reset_index())
     many = table_of([(case, who, f"w{case % 15}") for case in range(60) for who in range(3)])
     assert not many["leans"].any()
     assert many["own"].isna().all()

@@ -1,6 +1,7 @@
 """First screens: 25 lines of 80 columns, nothing cut, the number that decides first."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,10 @@ import xarray as xr
 import plausibly as pb
 from plausibly.app.cli import _output
 from plausibly.app.report.of_labels import model_of_panels
-from plausibly.app.results.evaluation import of_sweep
+from plausibly.app.results import audit
+from plausibly.app.results.evaluation import of_labels, of_sweep
 from plausibly.app.screen import LINES, WIDTH, Screen, Table, layout, middle
+from plausibly.base.errors import Fault
 from tests import worlds
 from tests.test_app.test_cli.run import plausibly
 
@@ -31,16 +34,29 @@ def test_long_names_many_rows_and_long_sentences_fit():
     heads = ("classifier", "as 5 experts decide, %", "agrees with an expert, %", "accuracy, %", "ahead, points")
     notes = [f"{word} " * 40 for word in ("first", "second", "third", "fourth", "fifth")]
     screen = Screen("A is better than B. " * 8, Table(heads, rows, "94 % intervals", foot=foot), notes, "metrics.csv")
-    text = fits(layout(screen, where="report.html"))
+    text = fits(layout(screen, where="report.html")[0])
     assert "another expert" in text
     assert re.search(r"\d+ more rows: metrics.csv", text)
     assert "Note: first" in text
     assert re.search(r"\d more notes: report.html", text)
     assert text.index("better than") < text.index("Note:")
     for width in (50, 60, 200):
-        assert max(map(len, layout(screen, width))) <= width
+        assert max(map(len, layout(screen, width)[0])) <= width
     assert middle("abcdefghij", 5) == "ab…ij"
     assert "fifth" not in text
+
+
+def test_an_annotator_at_random_is_named_first_by_audit_and_evaluate():
+    random = np.random.default_rng(0)
+    truth = random.integers(0, 2, 60)
+    said = [np.where(random.random(60) < 0.9, truth, 1 - truth) for _ in range(4)] + [random.integers(0, 2, 60)]
+    labels = pb.Annotations.from_labels(np.array(["a", "b"])[np.transpose(said)].tolist(), annotators=list("vwxyz"))
+    told = "1 of 5 annotators needs a look: z agrees with the others no better than chance."
+    assert audit.screen(pb.audit(labels), labels).headline.endswith(f"checks found nothing. {told}")
+    swept = replace(worlds.swept_labels(), annotations=labels)
+    first = next(line for line in layout(of_sweep(swept))[0] if line.startswith("Note: "))
+    assert first.startswith("Note: 1 of 5 annotators needs a look: z agrees")
+    assert of_labels(swept.of_labels, annotations=labels).notes[0] == told
 
 
 @pytest.mark.parametrize("name", ["swept_labels", "swept_labels_of_three", "marked"])
@@ -48,7 +64,7 @@ def test_long_names_many_rows_and_long_sentences_fit():
 def test_panels_come_before_one_expert_and_accuracy_unless_a_model_was_named(name, named):
     swept = getattr(worlds, name)()
     screen = of_sweep(swept, named=named)
-    fits(layout(screen, where="report.html"))
+    fits(layout(screen, where="report.html")[0])
     heads = [head for head in screen.table.columns[1:] if not head.startswith("lead")]
     places = {part: at for at, head in enumerate(heads) for part in ("experts", "an exp", "accur") if part in head}
     assert places.get("experts", 0) <= places["an exp"]
@@ -102,7 +118,7 @@ def test_notes_before_the_screen_count_and_all_are_in_a_file(study):
 def test_faults_of_the_data_come_before_all_other_notes(capsys):
     with _output.notes():
         _output.note("Labels are of three people.")
-        _output.note("the data have exchanged classes: run plausibly audit.")
+        _output.note(Fault("the data have exchanged classes: run plausibly audit."))
         _output.show(Screen("A is ahead.", None, ["Intervals are wide.", "Cases are few."]), "report.html")
     told = capsys.readouterr().out.splitlines()
     assert told[1] == "Note: the data have exchanged classes: run plausibly audit."

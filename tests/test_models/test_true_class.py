@@ -1,5 +1,6 @@
 """Models of one true class: formulas against enumeration, the sampler's moves, comparison, and what is refused."""
 
+import re
 import shutil
 import sys
 from itertools import product
@@ -13,8 +14,8 @@ from numpyro.handlers import seed, substitute, trace
 
 import plausibly as pb
 from plausibly.aggregation import unjudged
-from plausibly.agreement.annotators import annotator_accuracies, annotator_confusions, annotator_sentences
-from plausibly.app.results.posterior import of_chains
+from plausibly.agreement.annotators import annotator_accuracies, annotator_confusions
+from plausibly.app.results.posterior import of_chains, screen
 from plausibly.base.arviz import to_groups
 from plausibly.base.errors import FileError
 from plausibly.data.annotations import Slots
@@ -291,10 +292,11 @@ def test_annotators_who_look_at_no_case_are_named():
     assert table["always"].tolist().count("") == 4
     prevalence = posterior["posterior"]["prevalence"].mean(("chain", "draw")).sel(true_class="k1")
     np.testing.assert_allclose(table.set_index("annotator")["chance"]["same"], prevalence)
-    (told,) = annotator_sentences(table)
-    assert told.startswith("2 of 5 annotators are no better than labels that look at no case: ")
-    assert "always 'k1'" in told
-    assert annotator_sentences(table[table["annotator"].isin(["a", "b", "c"])]) == []
-    required = {row[0]: row[2] for row in of_chains(posterior, pb.diagnose(posterior), 3).table.rows}
+    found = pb.diagnose(posterior)
+    told = screen(posterior, found).notes[0]
+    assert re.match(
+        "2 of 5 annotators need a look: (coin and same|same and coin) agree with the others no better", told
+    )
+    required = {row[0]: row[2] for row in of_chains(posterior, found, 3).table.rows}
     assert required["bulk ESS, cases"] == "at least 100"
     assert required["bulk ESS, shared"] == "at least 200 (100 for cases)"

@@ -15,6 +15,7 @@ from .chance._measures import ks as ks
 from .chance._measures import measures_of_distances as measures_of_distances
 from .chance._measures import pathologies as pathologies
 from .chance._measures import sigma as sigma
+from .chance._odd import odd_annotators as odd_annotators
 from .chance._result import Agreement as Agreement
 from .chance._result import PairDistances as PairDistances
 from .chance.annotators import annotators_in_words as annotators_in_words

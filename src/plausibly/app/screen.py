@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from rich.cells import cell_len
 
+from plausibly.base.errors import Fault
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -153,7 +155,7 @@ class Screen(NamedTuple):
 
     def __str__(self) -> str:
         """The screen as lines, as commands print them."""
-        return "\n".join(layout(self, where="pb.report writes all"))
+        return "\n".join(layout(self, where="pb.report writes all")[0])
 
     def _repr_html_(self) -> str:
         """The same in a notebook."""
@@ -176,9 +178,8 @@ def layout(
     *,
     n_notes: int = NOTES,
     elsewhere: str = "",
-    left_out: list[str] | None = None,
-) -> Iterator[str]:
-    """Lines of a screen: of the table, the headline and as many notes as there is room for.
+) -> tuple[list[str], list[str]]:
+    r"""Lines of the table, the headline and as many notes as there is room for, faults first; and notes left out.
 
     Parameters
     ----------
@@ -194,15 +195,12 @@ def layout(
         Number of notes at most; the worst is shown in any case.
     elsewhere
         File that has the notes that are left out, if that is another one.
-    left_out
-        List to which these notes are added.
 
     Examples
     --------
     >>> rows = [("A", "77 % (69 to 83)"), ("dermatologist-assistant-v2", "73 % (64 to 80)")]
     >>> screen = Screen("A is better than the next.", Table(("model", "agrees"), rows), ["Cases are few: add some."])
-    >>> for line in layout(screen, 32):
-    ...     print(line)
+    >>> print("\n".join(layout(screen, 32)[0]))
     model                     agrees
     ────────────────────────────────
     A                77 % (69 to 83)
@@ -212,28 +210,26 @@ def layout(
     Note: Cases are few: add some.
     """
     verdict = list(paragraph(screen.headline, width))
-    told = list(dict.fromkeys(screen.notes))
+    told = sorted(dict.fromkeys(screen.notes), key=lambda note: not isinstance(note, Fault))
     notes = [paragraph(f"Note: {note}", width) for note in told]
+    lines: list[str] = []
     left = most - len(verdict) - sum(map(len, notes[:1])) - (len(notes) > 1)
     if screen.table is not None and (len(screen.table.rows) or len(screen.table.foot)):
-        lines = list(_table(screen.table, width, left - 1, screen.more or where))
-        yield from lines
-        if left > len(lines):
-            yield ""
+        lines += _table(screen.table, width, left - 1, screen.more or where)
         left -= len(lines) + 1
-    yield from verdict
+        lines += [""] * (left >= 0)
+    lines += verdict
     n_shown, rest = 0, []
     for text, note in zip(told, notes, strict=True):
         if not n_shown or (n_shown < n_notes and len(note) <= left):
             left -= len(note) if n_shown else 0
             n_shown += 1
-            yield from note
+            lines += note
         else:
             rest.append(text)
     if rest:
-        yield f"{len(rest)} more note{'s' * (len(rest) > 1)}: {elsewhere or where}."
-    if left_out is not None:
-        left_out += rest
+        lines.append(f"{len(rest)} more note{'s' * (len(rest) > 1)}: {elsewhere or where}.")
+    return lines, rest
 
 
 def paragraph(text: str, width: int = WIDTH, longest: int = _LONGEST) -> list[str]:

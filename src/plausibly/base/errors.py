@@ -46,6 +46,14 @@ class PlausiblyWarning(UserWarning):
     """Something was left out or done in an unexpected way, but nothing has to be fixed."""
 
 
+class DataWarning(PlausiblyWarning):
+    """Something about the data that may make results wrong: look at it before you read them."""
+
+
+class Fault(str):
+    """A note on what may make results wrong, such as a :class:`DataWarning`, which comes before other notes."""
+
+
 class ConvergenceWarning(PlausiblyWarning):
     """Chains did not converge, so that results should not be trusted: the message says where, and what helps."""
 

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int, Num
 from scipy.special import softmax
 
 from plausibly.base.checks import are_percentages
-from plausibly.base.errors import ArgumentError, PlausiblyWarning, PredictionError, show
+from plausibly.base.errors import ArgumentError, DataWarning, PlausiblyWarning, PredictionError, show
 from plausibly.base.names import same_names, some
 from plausibly.base.progress import logged
 from plausibly.data.annotations import Annotations
@@ -210,16 +210,17 @@ def line_up(
         if matrix.cases is None and is_path(source) and not str(source).endswith(".npy"):  # as arrays are in order
             first, counted = str(annotations.cases[0]), np.arange(annotations.n_cases)
             if not any(np.array_equal(annotations.cases, (counted + start).astype(str)) for start in (0, 1)):
-                _tell(source, f"no column names the cases: rows are taken in their order, the first for {first!r}")
+                words = f"no column names the cases: rows are taken in their order, the first for {first!r}"
+                _tell(source, words, DataWarning)
         if (left_out := len(values) - annotations.n_cases) > 0:
             _tell(source, f"ignored {left_out:,} rows of predictions for other cases than those that are evaluated")
         values = values if rows is None else values[rows]
         return probabilities(values, source, annotations.cases, annotations.classes, logits)
 
 
-def _tell(source: Any, words: str) -> None:
+def _tell(source: Any, words: str, kind: type[PlausiblyWarning] = PlausiblyWarning) -> None:
     of = f"{source}: " if is_path(source) else ""
-    warnings.warn(f"{of}{words}", PlausiblyWarning, stacklevel=4)
+    warnings.warn(f"{of}{words}", kind, stacklevel=4)
 
 
 def scores_of(

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from plausibly.base.arviz import Posterior, to_groups
 from plausibly.base.bootstrap import CI_PROB, check_probability, median_and_ends
 from plausibly.base.errors import ArgumentError
-from plausibly.base.names import figures, listed
+from plausibly.base.names import figures
 from plausibly.data.groups import OTHERS, codes_of_annotators
 from plausibly.posterior._container import check_posterior
 
@@ -121,38 +121,6 @@ def _by_chance(posterior: Posterior) -> dict[str, np.ndarray]:
     return {"chance": chance, "always": always.astype(object)}
 
 
-_NAMED = 4  # annotators
-
-
-def chance_sentences(table: pd.DataFrame) -> list[str]:
-    """Name annotators in a table of accuracies whose labels are no better than chance, as far as intervals tell.
-
-    Such an interval holds chance, and ends below the middle between chance and the most accurate annotator.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"annotator": ["ann", "bob"], "accuracy": [0.9, 0.52], "lower": [0.8, 0.45]})
-    >>> chance_sentences(table.assign(upper=[0.95, 0.6], chance=0.5, always=["", "wart"]))
-    ["1 of 2 annotators is no better than labels that look at no case: bob (accuracy 0.52, chance 0.50, always 'wart').\
- Look at these labels, or leave them out; the model gives them little weight."]
-    """
-    if "chance" not in table:
-        return []
-    middle = (table["chance"] + table["accuracy"].max()) / 2
-    blind = table.loc[(table["lower"] <= table["chance"]) & (table["upper"] < middle)]
-    if blind.empty:
-        return []
-    names = [
-        f"{name} (accuracy {accuracy:.2f}, chance {chance:.2f}{f', always {always!r}' if always else ''})"
-        for name, accuracy, chance, always in blind[["annotator", "accuracy", "chance", "always"]].to_numpy()
-    ]
-    return [
-        f"{len(names):,} of {len(table):,} annotators {'is' if len(names) == 1 else 'are'} no better than labels that "
-        f"look at no case: {listed(names, _NAMED)}. Look at these labels, or leave them out; the model gives "
-        "them little weight."
-    ]
-
-
 def group_sentences(table: pd.DataFrame) -> list[str]:
     """Say of each group in a table of annotators in how many cases its members err together.
 
@@ -170,11 +138,6 @@ def group_sentences(table: pd.DataFrame) -> list[str]:
         f"[{figures(100 * low)} %, {figures(100 * high)} %], in which they count as one."
         for name, middle, low, high in table.loc[table["group"] != OTHERS, columns].drop_duplicates("group").to_numpy()
     ]
-
-
-def annotator_sentences(table: pd.DataFrame) -> list[str]:
-    """Say what a table of accuracies tells of annotators, the worst first."""
-    return [*chance_sentences(table), *group_sentences(table)]
 
 
 def _errors_together(group: xr.Dataset) -> Float[np.ndarray, "draw group"]:

@@ -27,5 +27,4 @@ from plausibly.posterior.annotator_tables import COMMON as COMMON
 from plausibly.posterior.annotator_tables import annotator_accuracies as annotator_accuracies
 from plausibly.posterior.annotator_tables import annotator_confusions as annotator_confusions
 from plausibly.posterior.annotator_tables import annotator_reliabilities as annotator_reliabilities
-from plausibly.posterior.annotator_tables import annotator_sentences as annotator_sentences
 from plausibly.posterior.annotator_tables import group_sentences as group_sentences

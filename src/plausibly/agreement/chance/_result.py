@@ -212,18 +212,21 @@ class Agreement(Shown, kind="agreement"):
               independent annotators would, given the labels of others; tested at the 5 % level for all pairs together.
               In each such pair, the annotator who labelled fewer cases without the other is flagged.
             * ``"no better than chance"``: labels are no closer to the others' labels of the same cases than to those of
-              other cases, at the 1 % level, whether adjusted for difficulty or not. Chance refers to the annotator's
-              own labels: an annotator who always gives the most frequent label has an agreement above 0.
-            * ``"too few"``: fewer than eight cases with others, or so few that neither chance nor the median gain of
-              the other annotators can be excluded at that level. Flagged annotators come first, then those without a
+              other cases, at the 1 % level, whether adjusted for difficulty or not, and gain less than what is typical,
+              at the 5 % level for all annotators together. Chance refers to the annotator's own labels: an annotator
+              who always gives the most frequent label has an agreement above 0. Typical is the median gain of those who
+              are better, as a share of each one's distance by chance.
+            * ``"too few"``: fewer than eight cases with others, or so few that neither chance nor what is typical can
+              be excluded. Flagged annotators come first, then those without a
               flag, then those with too few labels; within each group, the lowest agreement comes first.
 
             Whether annotators are strict or lenient is in ``label``, ``own``, ``others`` and ``leans``: of numbers,
             unless the distance is nominal, ``own`` is the mean that an annotator gave, ``others`` that of the others in
             the same cases; else they are the shares of the ``label`` in which both differ most clearly (with two
-            labels, the positive or else the second one). ``leans`` tells whether they differ significantly: p below
-            0.01 in a t-test over cases, corrected for the number of annotators and labels. With more than ten labels,
-            these columns are empty.
+            labels, the positive or else the second one). ``leans`` tells whether they differ clearly: by at least 0.7
+            standard deviations (of all numbers; of shares, as quantiles of a normal distribution), and with p below
+            0.01 in a t-test over cases, corrected for the number of annotators and labels. Annotators who lean are none
+            of the others of anyone else. With more than ten labels, these columns are empty.
 
         Examples
         --------

@@ -1,18 +1,17 @@
 """Annotators who agree with others no better than chance, copy one of them, or lean towards a label."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtrit
 
 from plausibly.agreement.chance._compared_pairs import ComparedPairs, distances_of
+from plausibly.agreement.chance.leaning import LEAST, leaning_in_words, leanings
 from plausibly.agreement.pairs import OneCoin, pairs_of_others
-from plausibly.base.errors import AnnotationError
-from plausibly.base.names import figures, listed, many
-from plausibly.data.annotations.io.spellings import positive_of_two
+from plausibly.base.names import listed, many
 from plausibly.data.audit import identical_annotators
 from plausibly.data.labels.container import Labels
 
@@ -111,100 +110,11 @@ def _weights(labels: Labels, code: np.ndarray) -> Float[np.ndarray, " annotator"
     return above / above.max() if np.median(above) > _LEAST_ABOVE else np.ones(len(above))
 
 
-COLUMNS = ["label", "own", "others", "leans"]
-LEAST = 8  #: cases shared with others, below which nobody is judged
-_MOST = 10  # different labels, above which each is too rare
-_DIFFERENT = 5  # cases in which an annotator differs from others, below which a test says little
-_LEVEL_OF_LEANING = 0.01  # of the test of all annotators and labels together
-
-
-def leanings(labels: Labels, *, nominal: bool) -> pd.DataFrame:
-    """Compare annotators with the others of the same cases; see :meth:`plausibly.agreement.Agreement.annotators`.
-
-    Numbers that are `nominal` are names of classes.
-    """
-    people = len(labels.annotators)
-    nothing = {"label": "", "own": np.nan, "others": np.nan, "leans": False}
-    found = pd.DataFrame(nothing, index=range(people), columns=COLUMNS).astype({"label": object})
-    try:
-        names, values = _values(labels, nominal=nominal)
-    except AnnotationError:  # labels that only a distance compares
-        return found
-    if not names:
-        return found
-    unit, of_label, n_own = np.unique(labels.case * people + labels.annotator, return_inverse=True, return_counts=True)
-    own = _sums(of_label, values, len(unit)) / n_own[:, None]
-    case, annotator = unit // people, unit % people
-    n = np.bincount(case)[case]
-    some = n > 1
-    others = (_sums(case, own, int(case.max()) + 1)[case] - own)[some] / (n[some] - 1)[:, None]
-    own, who = own[some], annotator[some]
-    shared = np.bincount(who, minlength=people)[:, None]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        of_own, of_others = (_sums(who, one, people) / shared for one in (own, others))
-        difference = of_own - of_others
-        spread = _sums(who, (own - others - difference[who]) ** 2, people) / (shared - 1)
-        t = np.where(spread > 0, difference / np.sqrt(spread / shared), 0)
-        p = 2 * stdtr(np.maximum(shared - 1, 1), -np.abs(t))
-    apart = _sums(who, (own != others).astype(float), people)
-    at = np.arange(people), np.abs(np.nan_to_num(t)).argmax(1)
-    found["label"] = np.where(shared[:, 0] > 0, np.array(names, object)[at[1]], "")
-    found["own"], found["others"] = of_own[at], of_others[at]
-    sure = (p < _LEVEL_OF_LEANING / p.size) & (shared >= LEAST) & (apart >= _DIFFERENT)
-    found["leans"] = sure[at]
-    return found
-
-
-def leaning_in_words(table: pd.DataFrame) -> str:
-    """Say who leans to what, the most clearly first; nothing if nobody does.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame([["ann", "yes", 0.61, 0.48, True], ["bob", "yes", 0.5, 0.52, False]])
-    >>> leaning_in_words(table.set_axis(["annotator", "label", "own", "others", "leans"], axis=1))
-    "ann says 'yes' in 61 % of cases, others in 48 % of the same ones."
-    """
-    leaning = table[table["leans"]]
-    more = np.asarray(leaning["own"]) - np.asarray(leaning["others"])
-    leaning = leaning.iloc[np.argsort(-np.abs(more), kind="stable")]
-    told = []
-    for row in leaning.head(3).to_dict("records"):
-        if row["label"] == "":
-            more = row["own"] - row["others"]
-            told.append(
-                f"{row['annotator']} rates the same cases {figures(abs(more))} {'higher' if more > 0 else 'lower'}"
-            )
-            continue
-        shares = f"in {100 * row['own']:.0f} % of cases, others in {100 * row['others']:.0f} % of the same ones"
-        told.append(f"{row['annotator']} says {row['label']!r} {shares}")
-    if len(leaning) > 3:
-        told.append(f"{len(leaning) - 3:,} more lean, too")
-    return f"{'; '.join(told)}." if told else ""
-
-
-def _values(labels: Labels, *, nominal: bool) -> tuple[list[str], Float[np.ndarray, "label column"]]:
-    """Numbers to compare: of ratings themselves, of few other labels whether each is given, of two one of them."""
-    names, code = labels.coded
-    if labels.is_numeric and len(names) > 2 and not nominal:
-        return [""], labels.numbers[:, None]
-    if len(names) < 2 or len(names) > _MOST:
-        return [], np.empty((0, 0))
-    texts = [str(name) for name in names.tolist()]
-    chosen = [positive_of_two(texts)] if len(names) == 2 else list(range(len(names)))
-    return [texts[one] for one in chosen], (code[:, None] == chosen).astype(float)
-
-
-def _sums(
-    group: np.ndarray, values: Float[np.ndarray, "row column"], n_groups: int
-) -> Float[np.ndarray, "group column"]:
-    return np.stack([np.bincount(group, one, n_groups) for one in values.T], axis=1)
-
-
 Groups = Int[np.ndarray, " row"]
 Values = Float[np.ndarray, " row"]
 
 TOO_FEW, NO_BETTER = "too few", "no better than chance"
-_LEVEL = 0.01  # of the test against chance
+_LEVEL, _LEVEL_OF_ALL = 0.01, 0.05  # of the test against chance, of each annotator, and of any
 _PARTNERS, _PAIRS, _SLOW_PAIRS = 128, 1_000_000, 40_000  # labels of other cases, of each label and in all
 
 
@@ -231,7 +141,6 @@ def annotator_table(compared: ComparedPairs, ci_prob: float, seed: int) -> pd.Da
     agreement, error = _mean_and_error(
         who, 1 - adjusted / overall if overall > 0 else np.full(len(who), np.nan), people
     )
-    gains = [_mean_and_error(who, expected - found, people) for found in (adjusted, shared.distance[known])]
     half = stdtrit(np.maximum(n - 1, 1), (1 + ci_prob) / 2) * error
     table = pd.DataFrame(
         {
@@ -243,7 +152,7 @@ def annotator_table(compared: ComparedPairs, ci_prob: float, seed: int) -> pd.Da
             "agreement": agreement,
             "lower": agreement - half,
             "upper": agreement + half,
-            "flag": _flags(gains, n, _mean_and_error(who, expected, people)[0]),
+            "flag": _flags(who, expected, [adjusted, shared.distance[known]], people),
         }
     ).join(leanings(labels, nominal=compared.distance.name == "nominal"))
     for copier, source in find_copies(labels, compared.distinct.code):
@@ -273,28 +182,31 @@ def annotators_in_words(table: pd.DataFrame) -> str:
     >>> annotators_in_words(table[1:2])
     'Nothing is odd about 1 annotator; b agrees least with the others (0.60 beyond chance; median 0.60).'
     """
-    flagged = table.loc[~table["flag"].isin(["", TOO_FEW])]
-    few = int((table["flag"] == TOO_FEW).sum())
     people = many(len(table), "annotator")
-    if len(flagged):
-        first = flagged.head(3)
-        shown = [f"{row['annotator']} {row['flag']}" for row in first.to_dict("records") if row["flag"] != NO_BETTER]
-        if by_chance := first.loc[first["flag"] == NO_BETTER, "annotator"].tolist():
-            agree = f"agree{'s' * (len(by_chance) == 1)} with the others no better than chance"
-            shown.append(f"{listed(by_chance)} {agree}")
-        more = f" and {len(flagged) - 3:,} more" if len(flagged) > 3 else ""
-        start = f"{len(flagged):,} of {people} need{'s' * (len(flagged) == 1)} a look: {', '.join(shown)}{more}."
-    elif (rest := table[table["flag"] == ""].reset_index()).size:
+    few = int((table["flag"] == TOO_FEW).sum())
+    start, leaning = flagged_in_words(table), leaning_in_words(table) if "leans" in table else ""
+    if not start and (rest := table[table["flag"] == ""].reset_index()).size:
         name, least, median = rest.loc[0, "annotator"], rest.loc[0, "agreement"], rest["agreement"].median()
-        start = (
-            f"Nothing is odd about {people}; {name} agrees least with the others ({least:.2f} beyond chance; median "
-            f"{median:.2f})."
-        )
-    else:
-        start = f"None of {people} can be judged."
+        start = f"{name} agrees least with the others ({least:.2f} beyond chance; median {median:.2f})."
+        start = start if leaning else f"Nothing is odd about {people}; {start}"
+    start = start or f"None of {people} can be judged."
     start += f" {few:,} {'has' if few == 1 else 'have'} too few labels to tell." if few else ""
-    leaning = leaning_in_words(table) if "leans" in table else ""
     return f"{start} {leaning}".rstrip()
+
+
+def flagged_in_words(table: pd.DataFrame) -> str:
+    """Say who of a table is flagged; nothing if nobody is."""
+    flagged = table.loc[~table["flag"].isin(["", TOO_FEW])]
+    if flagged.empty:
+        return ""
+    first = flagged.head(3)
+    shown = [f"{row['annotator']} {row['flag']}" for row in first.to_dict("records") if row["flag"] != NO_BETTER]
+    if by_chance := first.loc[first["flag"] == NO_BETTER, "annotator"].tolist():
+        agree = f"agree{'s' * (len(by_chance) == 1)} with the others no better than chance"
+        shown.append(f"{listed(by_chance)} {agree}")
+    more = f" and {len(flagged) - 3:,} more" if len(flagged) > 3 else ""
+    need = f"need{'s' * (len(flagged) == 1)} a look"
+    return f"{len(flagged):,} of {many(len(table), 'annotator')} {need}: {', '.join(shown)}{more}."
 
 
 def compare_units(compared: ComparedPairs) -> Shared:
@@ -352,22 +264,26 @@ def distance_by_chance(compared: ComparedPairs, shared: Shared, seed: int) -> Fl
     return _mean(unit, known[place], np.ones(len(unit)), len(shared.annotator))
 
 
-def _flags(
-    gains: list[tuple[np.ndarray, np.ndarray]],
-    n: Int[np.ndarray, " annotator"],
-    by_chance: Float[np.ndarray, " annotator"],
-) -> np.ndarray:
-    """Test gains against chance; labels are too few where neither chance nor what is typical can be excluded.
+def _flags(who: Groups, expected: Values, distances: Sequence[Values], people: int) -> np.ndarray:
+    """Test distances against those `expected` by chance; labels are too few where neither chance nor typical is out.
 
-    Gains are means and their standard errors, adjusted for difficulty and as they are; one is enough to be better.
-    Where nobody is, half of the distance by chance is taken for typical.
+    Distances are adjusted for difficulty and as they are; by one of them to be better is enough. What is typical is the
+    median, among those who are better, of what they gain as a share of their distance by chance, which is small of
+    somebody who hardly ever names a rare label. That somebody stays below it has to hold if one case more had been
+    labelled as well as possible, without which two rare labels would seem to be sure. Of all annotators together, one
+    is found by chance with a probability of 5 %.
     """
+    n = np.bincount(who, minlength=people)
+    gains = [_mean_and_error(who, expected - found, people) for found in distances]
     critical = stdtrit(np.maximum(n - 1, 1), 1 - _LEVEL)
     at_chance = ~np.logical_or.reduce([gain > critical * error for gain, error in gains])
-    gain, error = gains[0]
-    better = gain[(n >= LEAST) & ~at_chance]
-    typical = np.median(better) if len(better) else by_chance / 2
-    unclear = at_chance & ~(gain + critical * error < typical)
+    by_chance = _mean_and_error(who, expected, people)[0]
+    better = (gains[0][0] / by_chance)[(n >= LEAST) & ~at_chance]
+    best = np.zeros(people)
+    np.maximum.at(best, who, expected)
+    gain, error = _mean_and_error(np.append(who, np.arange(people)), np.append(expected - distances[0], best), people)
+    critical = stdtrit(np.maximum(n - 1, 1), 1 - min(_LEVEL, _LEVEL_OF_ALL / people))
+    unclear = at_chance & ~(gain + critical * error < by_chance * (np.median(better) if len(better) else 0.5))
     return np.select([(n < LEAST) | unclear, at_chance], [TOO_FEW, NO_BETTER], "").astype(object)
 
 

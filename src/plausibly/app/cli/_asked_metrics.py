@@ -12,7 +12,7 @@ import pandas as pd
 from plausibly.app.cli._options import EvaluatedData, MetricOptions, SweepOptions, parse_numbers, predicted_by_all
 from plausibly.app.cli._output import note
 from plausibly.app.cli._requirements import parse_requirements
-from plausibly.base.errors import AnnotationError, ArgumentError, FileError
+from plausibly.base.errors import AnnotationError, ArgumentError, Fault, FileError
 from plausibly.base.names import some
 from plausibly.data.annotations import Annotations, Scores, read_classes
 from plausibly.data.annotations.io.columns import is_number
@@ -153,7 +153,7 @@ def look_for_problems(read: Annotations, predictions: Mapping[str, Any], *, quie
     """Audit annotations and predictions, and say what is serious; if quiet, only if classes seem exchanged."""
     audited = audit(read, predictions)
     if (grave := serious(audited, told=False)) and (not quiet or "exchanged classes" in grave):
-        note(f"the data have {', '.join(grave)}: run plausibly audit.")
+        note(Fault(f"the data have {', '.join(grave)}: run plausibly audit."))
     return audited
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from plausibly.agreement import agreement
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
@@ -61,13 +62,9 @@ def audit(
     found = checks_of(read, repeats, files or None, extra)
     if out is not None:
         write_table(found, out)
-    grave, people = serious(found), None
+    told, grave = screen(found, read), serious(found)
     if annotators is not None:
-        from plausibly.agreement import agreement
-
-        people = agreement(data.read(progress=not quiet), progress=not quiet).annotators()
-        write_table(people, annotators)
-    told = screen(found, people)
+        write_table(agreement(read, progress=not quiet).annotators(), annotators)
     if quiet:
         say(told.headline)
     else:

@@ -24,7 +24,7 @@ from rich.text import Text
 from plausibly.app.cli._folder import keep_others, writing
 from plausibly.app.cli._wording import in_options
 from plausibly.app.screen import LINES, NOTES, WIDTH, Screen, layout, paragraph
-from plausibly.base.errors import ArgumentError, PlausiblyWarning
+from plausibly.base.errors import ArgumentError, DataWarning, Fault, PlausiblyWarning
 from plausibly.base.progress import logged
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ TABLES = ".csv", ".parquet"  #: suffixes of tables that we write
 NOTES_FILE = "notes.txt"  #: of all notes, where a screen has not room for them
 _LONGEST = 2000  # characters of a sentence
 _WRITTEN = 2  # lines of what was written
-_FAULTS = "plausibly audit", "taken in their order"  # of data, in notes that come before all others
 _BEFORE = 1  # notes that are printed before there is a screen
 _PATIENCE = 10.0  # seconds without a line, after which the next step is said
 _FIGURES = 3  # from which on their number is said
@@ -92,17 +91,15 @@ def show(screen: Screen, where: str, kept: int = 0, notes_in: Path | None = None
     """
     told = partial(in_options, parameters=PARAMETERS.get())
     printed = {*_SAID.notes} - {*_SAID.held}
-    notes = [told(note) for note in dict.fromkeys([*screen.notes, *_SAID.held]) if note not in printed]
-    notes.sort(key=lambda words: not any(fault in words for fault in _FAULTS))
-    left_out: list[str] = []
-    lines = layout(
+    notes = [note for note in dict.fromkeys([*screen.notes, *_SAID.held]) if note not in printed]
+    notes = [Fault(told(note)) if isinstance(note, Fault) else told(note) for note in notes]
+    lines, left_out = layout(
         screen._replace(headline=told(screen.headline), notes=notes),
         console().width,
         LINES - _SAID.lines - kept,
         where,
         n_notes=NOTES - len(printed),
         elsewhere="" if notes_in is None else str(notes_in),
-        left_out=left_out,
     )
     for line in lines:
         print_line(line)
@@ -153,7 +150,8 @@ def notes() -> Iterator[None]:
 
         def print_note(message, category, *rest, **further):
             if issubclass(category, PlausiblyWarning):
-                note(f"{str(message).removesuffix('.')}.")
+                words = f"{str(message).removesuffix('.')}."
+                note(Fault(words) if issubclass(category, DataWarning) else words)
             else:
                 show(message, category, *rest, **further)
 

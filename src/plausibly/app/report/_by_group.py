@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 
 from plausibly.aggregation.sweeps import Run, Sweep
-from plausibly.agreement.annotators import COMMON, annotator_sentences, severity_sentences
+from plausibly.agreement.annotators import COMMON, group_sentences, severity_sentences
 from plausibly.app.report.label_metrics import group_tables, new_cases, of_column, plain_metrics, truths
 from plausibly.app.report.tables import headline_metrics, intervals, lead
 from plausibly.base.bootstrap import width_in_words
@@ -30,7 +30,7 @@ _RATERS = (
     "than the average of these raters. Intervals have a probability of {}."
 )
 _PEOPLE = {  # tables of what cases share: caption, explanation, and what they come to
-    "annotators": ("Accuracy of annotators", _TRUE_CLASS, annotator_sentences),
+    "annotators": ("Accuracy of annotators", _TRUE_CLASS, group_sentences),
     "severities": ("Severity of raters", _RATERS, severity_sentences),
 }
 

@@ -12,6 +12,7 @@ import xarray as xr
 
 from plausibly.aggregation.registry import find_model
 from plausibly.aggregation.sweeps import Run, Sweep
+from plausibly.agreement import odd_annotators
 from plausibly.app.report._cases import OPEN, SETTLED
 from plausibly.app.report._summary import (
     accuracy_bounds,
@@ -83,7 +84,7 @@ from plausibly.evaluation.truth import truth_in_words
 from plausibly.evaluation.verdicts import at_other_cut_offs, difference
 from plausibly.families.ratings.tables import severity_sentences
 from plausibly.metrics.words import capitalised, metric_name
-from plausibly.posterior.annotator_tables import annotator_sentences
+from plausibly.posterior.annotator_tables import group_sentences
 from plausibly.posterior.says import assumption
 
 EXPERT = "another expert"
@@ -295,6 +296,7 @@ def notes_of(
     Of panels that were `drawn`, if these come first.
     """
     run = lead(swept)
+    yield from odd_annotators(swept.annotations, leaning="severities" not in run.shared)
     yield from accuracy_bounds(swept, order[0])
     known = [drawn, *truths(swept), run.results][drawn is None :]
     yield from filter(None, [always_the_same(known[0])])
@@ -305,7 +307,7 @@ def notes_of(
     yield from groups_of(run.results if drawn is None else drawn)  # which were asked for
     yield from choice_of_cases(swept)  # what numbers are of
     raters = []
-    for name, sentences in (("severities", severity_sentences), ("annotators", annotator_sentences)):
+    for name, sentences in (("severities", severity_sentences), ("annotators", group_sentences)):
         raters += reversed(sentences(run.shared[name]) if name in run.shared else [])  # who differs most, last
     yield from (told for told in raters if _GROUP in told)  # which was asked for, too
     yield from cautions(swept.annotations, run.results, swept.checks, drawn)
@@ -341,7 +343,7 @@ def _of_cases(swept: Sweep) -> Screen:
         "below 0.5",
     )
     run = lead(swept)
-    notes = list(prior_notes(alike(swept.runs, run)[:1]))
+    notes = [*odd_annotators(swept.annotations), *prior_notes(alike(swept.runs, run)[:1])]
     return Screen(certainty_in_words(swept, run), table, notes, "certainty.csv")
 
 
@@ -377,7 +379,8 @@ def of_labels(
     told = [results.attrs.get("selected"), few_in_words(results), headline_of_labels(results)]
     if panels is not None:
         told.append(agreement_sentence(panels, of_panels(panels, names)[-1:], names[0]))
-    notes = [always_the_same(results), "" if panels is None else constant_in_words(panels)]
+    notes = [] if annotations is None else odd_annotators(annotations)
+    notes += [always_the_same(results), "" if panels is None else constant_in_words(panels)]
     notes += [model_of_panels(results, annotations)] * ("strictness" in results.attrs)
     notes += ["" if annotations is None else expert_in_words(results, annotations)]
     notes += [results.attrs.get("unweighted", ""), *groups_of(results), *map(capitalised, unusual(results)[:2])]

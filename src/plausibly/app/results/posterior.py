@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from plausibly.agreement import odd_annotators
 from plausibly.agreement.annotators import (
     annotator_accuracies,
     annotator_confusions,
     annotator_reliabilities,
-    annotator_sentences,
+    group_sentences,
     severities,
     severity_sentences,
 )
@@ -21,7 +22,7 @@ from plausibly.app import plots
 from plausibly.app.screen import Piece, Screen, Table, percent, with_interval
 from plausibly.base.arviz import Posterior, to_groups
 from plausibly.base.bootstrap import CI_PROB, interval, median_and_ends
-from plausibly.posterior import REMAINDER_NAME, case_names, check_posterior, model_of, reading, slots_of
+from plausibly.posterior import REMAINDER_NAME, annotations_of, case_names, check_posterior, model_of, reading, slots_of
 from plausibly.posterior.diagnostics import shared_convergence
 from plausibly.posterior.diagnostics.verdicts import STATISTICS, checks, table, verdict, worst
 from plausibly.posterior.says import assumption
@@ -36,7 +37,7 @@ _FORMATS = {words: _DIGITS[name] for name, words in STATISTICS.items()}
 #: Sites of a posterior that are of annotators: column of values, table, sentences on it, further column, and file.
 _ANNOTATORS: dict[str, tuple[str, Callable[..., pd.DataFrame], Callable[[pd.DataFrame], list[str]], str, str]] = {
     "annotator_reliability": ("reliability", annotator_reliabilities, lambda of: [], "shrinkage", ""),
-    "accuracy": ("accuracy", annotator_accuracies, annotator_sentences, "group", "annotators.csv"),
+    "accuracy": ("accuracy", annotator_accuracies, group_sentences, "group", "annotators.csv"),
     "severity": ("severity", severities, severity_sentences, "errs_with", "severities.csv"),
 }
 
@@ -54,6 +55,7 @@ def screen(posterior: Posterior, diagnostics: xr.Dataset, label: str = "", ci_pr
         numbers = "Reliability {median:.2f}, between {lower:.2f} and {upper:.2f}".format(**ends)
         told.insert(0, f"{numbers} with {percent(ci_prob)} probability.")
     notes, shown = [attrs.get("err_together", "")], None
+    notes += odd_annotators(annotations_of(posterior, every=False), leaning="severity" not in sites)
     for site, (value, tabulate, sentences, more, _) in _ANNOTATORS.items():
         if site in sites:
             frame = tabulate(posterior, ci_prob)

@@ -8,7 +8,7 @@ import scipy.sparse
 from jaxtyping import Int, UInt64
 from scipy.sparse.csgraph import connected_components
 
-from plausibly.base.errors import AnnotationError, PlausiblyWarning
+from plausibly.base.errors import AnnotationError, DataWarning
 from plausibly.base.names import listed, many, same_names
 from plausibly.data.annotations import Annotations
 from plausibly.data.audit._annotations import identical
@@ -31,7 +31,7 @@ def tell_doubts(read: Annotations | Labels) -> None:
 same, write them in one way.
     """
     for told in _doubts(read):
-        warnings.warn(told, PlausiblyWarning, stacklevel=2)
+        warnings.warn(told, DataWarning, stacklevel=2)
 
 
 def _doubts(read: Annotations | Labels) -> Iterator[str]:
