@@ -27,9 +27,9 @@ def readme_python(markdown: str) -> tuple[str, str]:
 
 
 def readme_commands(markdown: str) -> list[list[str]]:
-    """Return the words of each command, but for the one that reads files of a notebook."""
+    """Return the words of each command."""
     lines = re.findall(r"^ {4}(plausibly .*)$", markdown.replace("\\\n", ""), re.MULTILINE)
-    return [words for words in (shlex.split(line, comments=True) for line in lines) if "readings.csv" not in words]
+    return [shlex.split(line, comments=True) for line in lines]
 
 
 def uv(*words: object) -> subprocess.CompletedProcess[str]:
