@@ -366,12 +366,15 @@ HEAD = ("source", "what", "printed", "ours", "sd of a run", "met")
 
 
 def markdown(rows: Sequence[Row]) -> str:
-    """The table, with where the data come from."""
+    """A table for each source, and where the data come from."""
     met, judged = sum(row.met is True for row in rows), sum(row.met is not None for row in rows)
-    lines = ["| " + " | ".join(HEAD) + " |", "|---" * len(HEAD) + "|"]
-    lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row.cells()) + " |" for row in rows]
+    lines: list[str] = []
+    for source in dict.fromkeys(row.source for row in rows):
+        lines += [f"## {source}", "", "| " + " | ".join(HEAD[1:]) + " |", "|---" * len(HEAD[1:]) + "|"]
+        cells = (row.cells()[1:] for row in rows if row.source == source)
+        lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in cells] + [""]
     data = [f"* `{folder}`: {source}." for folder, source in WHERE.items()]
-    return "\n".join([f"{met} of {judged} numbers are met.", "", *lines, "", "Data:", "", *data, ""])
+    return "\n".join([f"{met} of {judged} numbers are met.", "", *lines, "## Data", "", *data, ""])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
