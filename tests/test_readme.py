@@ -119,8 +119,7 @@ def test_the_release_decision_of_the_readme_is_that_of_its_python(tmp_path, monk
     for name, values in namespace["predictions"].items():
         pd.DataFrame({"case": namespace["annotations"].cases, "malignant": values}).to_csv(f"{name}.csv", index=False)
     (((command,), said),) = consoles_in((ROOT / "README.md").read_text(encoding="utf-8"))
-    monkeypatch.setenv("COLUMNS", "80")
-    result = CliRunner().invoke(app, shlex.split(command))
+    result = CliRunner(env={"COLUMNS": "80"}).invoke(app, shlex.split(command))
     assert result.exit_code == 0, result.output
     assert " ".join(result.output.split()).endswith(" ".join(" ".join(said).split()))
     assert CliRunner().invoke(app, shlex.split(command.replace(">=0.8", ">=0.9"))).exit_code == 3
