@@ -1,14 +1,12 @@
 """Published numbers beside ours: ``python -m validation.published --data FOLDER``.
 
-One table, printed and written as ``published.csv`` and ``published.md``: the source, what was measured, the printed
-number, ours with the standard deviation that either has by chance, and whether they agree. The folder holds the data
-that the sources released (:data:`WHERE` says where to get them and under which licence); a row without its data says
-so. The rows of the first case, of textbooks and of closed forms need none.
+Printed and written as ``published.csv`` and ``published.md``: the source, what was measured, the printed number, ours
+with its standard deviation, and whether they agree. The folder holds the data that the sources released
+(:data:`WHERE`). Rows of the first case, of textbooks and of closed forms need none.
 
 **Agreement.** A number is met if it differs from ours by less than half a unit of its last digit and three times the
 standard deviation of the difference. Of posteriors, ours is the mean over runs of 1,000 draws, as many as the source
-drew, and the standard deviation is that of one run, which the printed number shares; of agreement by sampled pairs,
-likewise over samples.
+drew, and the standard deviation is that of one run; of agreement by sampled pairs, likewise over samples.
 """
 
 import argparse
@@ -367,14 +365,13 @@ HEAD = ("source", "what", "printed", "ours", "sd of a run", "met")
 
 def markdown(rows: Sequence[Row]) -> str:
     """A table for each source, and where the data come from."""
-    met, judged = sum(row.met is True for row in rows), sum(row.met is not None for row in rows)
-    lines: list[str] = []
+    met, judged, lines = sum(row.met is True for row in rows), sum(row.met is not None for row in rows), [""]
     for source in dict.fromkeys(row.source for row in rows):
-        lines += [f"## {source}", "", "| " + " | ".join(HEAD[1:]) + " |", "|---" * len(HEAD[1:]) + "|"]
-        cells = (row.cells()[1:] for row in rows if row.source == source)
-        lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in cells] + [""]
+        table = [HEAD[1:], ("---",) * len(HEAD[1:]), *(row.cells()[1:] for row in rows if row.source == source)]
+        written = ["| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |" for cells in table]
+        lines += [f"## {source}", "", *written, ""]
     data = [f"* `{folder}`: {source}." for folder, source in WHERE.items()]
-    return "\n".join([f"{met} of {judged} numbers are met.", "", *lines, "## Data", "", *data, ""])
+    return "\n".join([f"{met} of {judged} numbers are met.", *lines, "## Data", "", *data, ""])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
