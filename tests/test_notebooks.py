@@ -15,17 +15,20 @@ from traitlets import default
 SMALLER = {
     "evaluation": {
         "simulate_differentials(60, n_classes=40": "simulate_differentials(24, n_classes=8",
+        "reliability=3, progress": "reliability=3, draws=100, progress",
         "reliability=reliability, chains=2": "reliability=reliability, draws=50, chains=2",
     },
-    "accuracy": {"n_cases, n_classes = 1000, 4": "n_cases, n_classes = 400, 4"},
+    "accuracy": {"n_cases, n_classes = 1000, 4": "n_cases, n_classes = 200, 4", "seed=0, pr": "draws=50, seed=0, pr"},
     "convergence": {"named == 2)[:16]": "named == 2)[:6]"},
     "inferred_reliability": {
-        'per="dataset", chains=2': 'per="dataset", draws=50, warmup=100, chains=2',
-        "draws=400, chains=2": "draws=50, warmup=100, chains=2",
+        "simulate_annotators(60": "simulate_annotators(24",
+        'per="dataset", chains=2': 'per="dataset", draws=50, warmup=50, chains=2',
+        "draws=400, chains=2": "draws=50, warmup=50, chains=2",
     },
     "judge": {
         "N, PEOPLE = 300, 6": "N, PEOPLE = 150, 6",
-        "draws=600, chains=2, warmup=300": "draws=250, chains=2, warmup=150",
+        'model="dawid-skene"': 'model="one-coin"',
+        "draws=600, chains=2, warmup=300": "draws=250, chains=2, warmup=100",
     },
     "model_choice": {
         "np.ones(3), size=40": "np.ones(3), size=16",
@@ -33,9 +36,14 @@ SMALLER = {
         "reliability=1, seed=0": "reliability=1, draws=100, seed=0",
         "reliability=30, seed=0": "reliability=30, draws=100, seed=0",
         "size=120, p=": "size=60, p=",
+        "rng.integers(3, size=100)": "rng.integers(3, size=40)",
+        "range(100)": "range(40)",
+        '"draws": 50, "chains": 2, "warmup": 50': '"draws": 20, "chains": 2, "warmup": 20',
+        "draws=200, chains=2": "draws=50, warmup=50, chains=2",
+        "draws=60, chains=2": "draws=20, chains=2",
     },
     "own_model": {"draws=500": "draws=100", "warmup=200": "draws=100, warmup=100"},
-    "reliability": {"draws=500, warmup=300": "draws=50, warmup=50"},
+    "reliability": {"draws=500, warmup=300": "draws=20, warmup=20", "80": "30"},
     "whom_to_ask_next": {"size=300": "size=100", "concentration=0.3, seed=0": "concentration=0.3, draws=100, seed=0"},
 }
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
