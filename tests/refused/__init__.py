@@ -8,6 +8,7 @@ A row says what is wrong, calls it, and names what the sentence has to say: rule
     ]
 
     REFUSED += each(evaluated, {"k must be .* but 7 was given": {"k": 7}, "there is no metric 'x'": {"metrics": ["x"]}})
+    REFUSED += table({(evaluated, ArgumentError): {"k must be .*": {"k": 7}}, (planned,): {"budget": (0,)}})
 
 A call that takes an argument is given an empty folder. Texts are regular expressions that are searched for.
 """
@@ -45,3 +46,8 @@ def each(
         return refused(f"{what or call.__name__}: {words}", use, words, error=error)
 
     return [row(*item) for item in rows.items()]
+
+
+def table(rows: dict[tuple[Any, ...], dict[str, Any]]) -> list[Refused]:
+    """Rows of several calls, each with its error and, where the call has no name, what it is."""
+    return [row for (call, *of), given in rows.items() for row in each(call, given, *of)]

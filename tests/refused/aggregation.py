@@ -10,7 +10,7 @@ import pandas as pd
 
 import plausibly as pb
 from plausibly.base.errors import AnnotationError, ArgumentError
-from tests.refused import each, refused
+from tests.refused import each, refused, table
 
 LABELS = [["a", "a", "b"], ["b", "b", "b"]]
 RANKED = {"p": {"ann": [["a"], ["b", "c"]], "bob": [["b"]]}}
@@ -67,9 +67,37 @@ def two_latent(case, *, reliability, **_):
 
 
 WRONG_SITE = replace(pb.models.MODELS["prirn"], program=wrong_site)
-REFUSED += each(
-    of_rankings,
-    {
+for value in (-1, -0.5, float("nan"), float("inf"), "3", True, 1j, np.complex64(1), [1], 1e39, 1e-60, 10**400):
+    for name in ("reliability", "concentration"):
+        words = f"{name} must be .*between 1e-30 and 1e30, but "
+        what = f"{name} of {str(value)[:8]}, a {type(value).__name__}"
+        REFUSED += each(of_labels, {words: {name: value}}, ArgumentError, what)
+for name, least in (("draws", 4), ("chains", 1), ("warmup", 0)):
+    for value in (least - 1, 2.5, 10.0, "10", True, float("nan")):
+        words = f"{name} must be a whole number of at least {least}, but"
+        REFUSED += each(partial(of_labels, "plackett-luce"), {words: {name: value}}, ArgumentError, f"{value!r} {name}")
+for value in (-1, 1.5, "0", None, True, 2**32, 2**70):
+    words = "seed must be a whole number from 0 to 4294967295, but"
+    REFUSED += each(partial(of_labels, "irn"), {words: {"seed": value}}, ArgumentError, f"seed {value!r}")
+REFUSED += [
+    refused("scores where rankings are needed", lambda: pb.annotators.annotator_agreement(scores()),
+            r"partial rankings are needed, but a Scores was given; .* Scores.split", error=AnnotationError),
+    refused("scores as rankings in a file", lambda folder: pb.write_annotations(scores(), folder / "a.json"),
+            r"but Scores.* was given: write scores by their to_table\(\)", error=ArgumentError),
+    refused("a file of a posterior of other annotations", overwritten, "posterior of other annotations.*fresh=True"),
+    refused("a sweep without a threshold", lambda: pb.sweep(scores(), {}, {"normal-scores": None}, progress=False),
+            "needs a threshold", error=ArgumentError),
+    refused("a sweep of other models", lambda: pb.sweep(scores(), {}, {"normal-scores": None, "prirn": None},
+            threshold=0, progress=False), "prirn takes partial rankings", error=AnnotationError),
+    refused("a density of rankings", lambda: pb.plots.score_density(of_scores("irn", True, threshold=None), "p"),
+            "a posterior of scores is needed, but this one, of irn", error=ArgumentError),
+    refused("a density of no case", lambda: pb.plots.score_density(of_scores(), "u"), "there is no case 'u'",
+            error=AnnotationError),
+]  # fmt: skip
+ANONYMOUS = [[[["a"]], [["b"]]], [[["a"]]]]
+
+ROWS = {
+    (of_rankings, ArgumentError): {
         "there is no model 'plackett': did you mean 'plackett-luce'": ("plackett",),
         "there is no model 'mine.py': .*, or import the file and pass its `model`": ("mine.py",),
         "model must be a name, .*: pass its `model`": (pb.models,),
@@ -98,46 +126,20 @@ REFUSED += each(
         "does not accept ties='full'.*": {"model": pb.models.plackett_luce, "ties": "full"},
         "does not accept threshold=0": {"model": "irn", "threshold": 0},
     },
-    ArgumentError,
-)
-REFUSED += each(
-    of_rankings,
-    {r"one label per annotation, but case 'p', annotator 'ann' names 3: use": ("dirichlet-categorical",)},
-    AnnotationError,
-)
-REFUSED += each(
-    of_labels,
-    {
+    (of_rankings, AnnotationError): {
+        r"one label per annotation, but case 'p', annotator 'ann' names 3: use": ("dirichlet-categorical",),
+    },
+    (of_labels, ArgumentError): {
         "reliability must be positive, between 1e-30 and 1e30, but 0.*: write": {"reliability": 0},
         "must be positive, .* but the text '10' was given: write a number": {"reliability": "10"},
         "concentration must be positive, between": {"concentration": 0, "engine": "nuts"},
     },
-    ArgumentError,
-)
-for value in (-1, -0.5, float("nan"), float("inf"), "3", True, 1j, np.complex64(1), [1], 1e39, 1e-60, 10**400):
-    for name in ("reliability", "concentration"):
-        words = f"{name} must be .*between 1e-30 and 1e30, but "
-        what = f"{name} of {str(value)[:8]}, a {type(value).__name__}"
-        REFUSED += each(of_labels, {words: {name: value}}, ArgumentError, what)
-for name, least in (("draws", 4), ("chains", 1), ("warmup", 0)):
-    for value in (least - 1, 2.5, 10.0, "10", True, float("nan")):
-        words = f"{name} must be a whole number of at least {least}, but"
-        REFUSED += each(partial(of_labels, "plackett-luce"), {words: {name: value}}, ArgumentError, f"{value!r} {name}")
-for value in (-1, 1.5, "0", None, True, 2**32, 2**70):
-    words = "seed must be a whole number from 0 to 4294967295, but"
-    REFUSED += each(partial(of_labels, "irn"), {words: {"seed": value}}, ArgumentError, f"seed {value!r}")
-REFUSED += each(
-    of_scores,
-    {
+    (of_scores, AnnotationError): {
         "normal-scores takes scores, but partial rankings of 2 classes": {"split": True},
         "plackett-luce takes partial rankings, but scores were given: use a model": {"model": "plackett-luce"},
         "dirichlet-categorical takes partial rankings": {"model": "dirichlet-categorical"},
     },
-    AnnotationError,
-)
-REFUSED += each(
-    of_scores,
-    {
+    (of_scores, ArgumentError): {
         "normal-scores needs a threshold": {"threshold": None},
         "threshold must be a finite number": {"threshold": "0"},
         "prior must be four numbers": {"prior": (0, 1, 2)},
@@ -147,27 +149,7 @@ REFUSED += each(
         "does not accept ties='full'": {"ties": "full"},
         "normal-scores has the engines auto, exact, nuts": {"engine": "gibbs"},
     },
-    ArgumentError,
-)
-REFUSED += [
-    refused("scores where rankings are needed", lambda: pb.annotators.annotator_agreement(scores()),
-            r"partial rankings are needed, but a Scores was given; .* Scores.split", error=AnnotationError),
-    refused("scores as rankings in a file", lambda folder: pb.write_annotations(scores(), folder / "a.json"),
-            r"but Scores.* was given: write scores by their to_table\(\)", error=ArgumentError),
-    refused("a file of a posterior of other annotations", overwritten, "posterior of other annotations.*fresh=True"),
-    refused("a sweep without a threshold", lambda: pb.sweep(scores(), {}, {"normal-scores": None}, progress=False),
-            "needs a threshold", error=ArgumentError),
-    refused("a sweep of other models", lambda: pb.sweep(scores(), {}, {"normal-scores": None, "prirn": None},
-            threshold=0, progress=False), "prirn takes partial rankings", error=AnnotationError),
-    refused("a density of rankings", lambda: pb.plots.score_density(of_scores("irn", True, threshold=None), "p"),
-            "a posterior of scores is needed, but this one, of irn", error=ArgumentError),
-    refused("a density of no case", lambda: pb.plots.score_density(of_scores(), "u"), "there is no case 'u'",
-            error=AnnotationError),
-]  # fmt: skip
-ANONYMOUS = [[[["a"]], [["b"]]], [[["a"]]]]
-REFUSED += each(
-    lambda **given: pb.infer_reliability(ranked(), **given),
-    {
+    (lambda **given: pb.infer_reliability(ranked(), **given), ArgumentError, "infer_reliability"): {
         "per must be one of dataset, annotator, but 'person'": {"per": "person"},
         "unranked must be one of lumped": {"unranked": "other"},
         "not a probability of the annotations.*plausibly.compare_models": {"mode": "power"},
@@ -177,18 +159,18 @@ REFUSED += each(
         "draws must be a whole number of at least 4, but 2.5": {"draws": 2.5},
         "seed must be a whole number": {"seed": -1},
     },
-    ArgumentError,
-    "infer_reliability",
-)
-REFUSED += each(
-    lambda: pb.infer_reliability(pb.Annotations.from_rankings(ANONYMOUS), per="annotator"),
-    {r"annotators of these are anonymous.*same_positions=True": {}},
-    AnnotationError,
-    "infer_reliability",
-)
-REFUSED += each(
-    lambda **given: pb.aggregate(ranked(), **{"reliability": "infer"} | given),
-    {
+    (
+        lambda: pb.infer_reliability(pb.Annotations.from_rankings(ANONYMOUS), per="annotator"),
+        AnnotationError,
+        "infer_reliability",
+    ): {
+        r"annotators of these are anonymous.*same_positions=True": {},
+    },
+    (
+        lambda **given: pb.aggregate(ranked(), **{"reliability": "infer"} | given),
+        ArgumentError,
+        "inferring aggregate",
+    ): {
         "under model='plackett-luce' alone, but 'prirn'": {"model": "prirn"},
         "not a probability of the annotations": {"mode": "power"},
         "does not accept ties='full'": {"ties": "full"},
@@ -196,6 +178,5 @@ REFUSED += each(
         r"does not take predictions yet, but predictions=\['A'\] were": {"predictions": {"A": np.ones((200, 200))}},
         r"does not accept prior_kappa='1234567890\w*\.\.\.: leave": {"prior_kappa": "1234567890" * 20},
     },
-    ArgumentError,
-    "inferring aggregate",
-)
+}
+REFUSED += table(ROWS)

@@ -22,7 +22,7 @@ from plausibly.app.cli._groups import read_by, read_column
 from plausibly.base.errors import AnnotationError, ArgumentError, PlausiblyError, PredictionError
 from plausibly.data.labels import read_gold
 from tests import worlds
-from tests.refused import each, refused
+from tests.refused import Refused, refused, table
 from tests.test_app.test_cli.run import refuse
 
 
@@ -65,226 +65,138 @@ def command(words: str) -> None:
     raise PlausiblyError(" ".join(result.output.split()))
 
 
-def commands(start: str, rows: dict[str, str]) -> list:
-    """Rows of a command, by what its sentence says, with its further words."""
-    return [
-        refused(f"{start} {more}", partial(command, f"{start} {more}"), re.escape(said)) for said, more in rows.items()
-    ]
+def commands(text: str) -> list[Refused]:
+    """Rows of commands: a line that begins one, and below it further words, a bar, and what is said of them."""
+    rows, start = [], ""
+    for line in text.strip().splitlines():
+        more, _, said = line.rpartition("| ")
+        if said == line:
+            start = line
+            continue
+        words = f"{start} {more.strip()}"
+        rows.append(refused(words, partial(command, words), re.escape(said)))
+    return rows
 
 
 TWICE = "annotations.json --model prirn@3 --model prirn@3:class_prior=predictions"
 AB = "--predictions A=predictions-A.csv --predictions B=predictions-B.csv"
 
-REFUSED = commands(
-    "evaluate annotations.json",
-    {
-        "there is no model 'prirm': did you mean 'prirn'?": "--model prirm@3",
-        "or name a Python file": "--model ''",
-        "the reliabilities of --model 'prirn@ten' must be numbers separated by commas": "--model prirn@ten",
-        "reliability must be": "--model prirn@0",
-        "irn has no reliability, but 3.0 was given": "--model irn@3",
-        "prirn@3 is given 2 times": "--model prirn@3,3",
-        "none of the models accepts --mode temper": "--model irn --mode temper",
-        "--predictions must be NAME=FILE, but 'a.csv' was given": "--predictions a.csv",
-        "--predictions A was given twice ('a' and 'b')": "--predictions A=a --predictions A=b",
-        "nowhere.csv: the file does not exist; check the path": "--predictions A=nowhere.csv",
-        "--k must be whole numbers separated by commas, but '1,x' was given": "--k 1,x",
-        "k must be a whole number between 1 and the number of classes, 6, but 7 was given": "--k 7",
-        "nowhere.txt: the file does not exist; check the path": "--risks nowhere.txt",
-        "/proc/results cannot be written": "--out /proc/results",
-        "but -1 was given: write 0": "--seed -1",
-        "at least 4, but 0 was given: write 250": "--model prirn --draws 0",
-    },
-)
+#: Words of each command, line by line, and what its sentence says.
+COMMANDS = f"""
+evaluate annotations.json
+  --model prirm@3 | there is no model 'prirm': did you mean 'prirn'?
+  --model '' | or name a Python file
+  --model prirn@ten | the reliabilities of --model 'prirn@ten' must be numbers separated by commas
+  --model prirn@0 | reliability must be
+  --model irn@3 | irn has no reliability, but 3.0 was given
+  --model prirn@3,3 | prirn@3 is given 2 times
+  --model irn --mode temper | none of the models accepts --mode temper
+  --predictions a.csv | --predictions must be NAME=FILE, but 'a.csv' was given
+  --predictions A=a --predictions A=b | --predictions A was given twice ('a' and 'b')
+  --predictions A=nowhere.csv | nowhere.csv: the file does not exist; check the path
+  --k 1,x | --k must be whole numbers separated by commas, but '1,x' was given
+  --k 7 | k must be a whole number between 1 and the number of classes, 6, but 7 was given
+  --risks nowhere.txt | nowhere.txt: the file does not exist; check the path
+  --out /proc/results | /proc/results cannot be written
+  --seed -1 | but -1 was given: write 0
+  --model prirn --draws 0 | at least 4, but 0 was given: write 250
+  --model @ | or name a Python file
+  --classes nowhere.txt | nowhere.txt: the file does not exist; check the path
+aggregate annotations.json
+  --model prirn@1,3 | --model takes one reliability here, but 'prirn@1,3' was given
+  --model irn --draws 9 | does not accept --draws 9
+  --out .. | holds something other than a posterior
+aggregate annotations.json --infer-reliability dataset
+  --model plackett-luce@3 | --model 'plackett-luce@3' gives one
+  --model prirn | under --model plackett-luce alone, but 'prirn'
+  --mode power | not a probability of the annotations
+  --ties full | --infer-reliability does not accept --ties full
+sweep annotations.json
+  | a sweep ranks classifiers, but no --predictions were given
+  {AB} --metric top9_accuracy | --metric must be one of top1_accuracy
+simulate
+  --cases 0 | n_cases must be a whole number of at least 1, but 0
+  --qualities good | --qualities must be numbers separated by commas, but 'good' was given
+  --seed -1 | seed must be a whole number from 0 to 4294967295, but -1 was given
+  --qualities 1.5 | A quality lies between 0 and 1, but classifier 'A' has 1.5
+judge
+  labels.csv | nothing to compare with the annotators: give --predictions NAME=FILE
+  labels.csv --predictions A=model.csv --by x | labels.csv: the table has no
+  labels.csv --predictions A=model.csv --epsilon 2 | epsilon must lie between 0 and 1
+discrepancy
+  labels.csv | nothing to compare with the annotators: give --predictions NAME=FILE
+  labels.csv --predictions a.csv | --predictions must be NAME=FILE, but 'a.csv'
+  labels.csv --scores a.csv | --scores must be NAME=FILE, but 'a.csv'
+  labels.csv --scores A=a --predictions A=a | the model 'A' has both
+  labels.csv --scores A=scores.csv --distance squared | --distance squared was
+  labels.csv --predictions A=no.csv | no.csv: the file does not exist
+  labels.csv --predictions A=model.csv --distance x | there is no distance 'x'
+  labels.csv --predictions A=model.csv --clusters x | labels.csv: the table has
+  no.csv --predictions A=model.csv | no.csv: the file does not exist
+reliability
+  labels.csv | the confidence is 2, outside 0 to 1; give --scale
+  labels.csv --scale high | --scale must be LOW,HIGH or LEVEL=CONFIDENCE
+  labels.csv --scale 1,5 --competence no.csv | no.csv: the file does not exist
+  labels.csv --competence 0.9 --draws 9 | --draws is for the Rasch model, but
+  labels.csv --scale 1,5 --competence rash | competence must be one of one-coin
+  labels.csv --competence known | --competence known needs the true labels
+agreement
+  none.csv | none.csv: the file does not exist
+  a.csv --labels bob=b.csv | with several files each is NAME=FILE, but 'a.csv' was given
+  boxes.csv --distance box_oui | there is no distance 'box_oui': did you mean 'box_iou'
+  boxes.csv --preset 2022 | there is no preset '2022'
+  boxes.csv --cross some | cross must be "auto"
+  boxes.csv --seed -1 | seed must be a whole number from 0
+  ann= --labels bob=b.csv | --labels must be NAME=FILE, but 'ann=' was given
+  bob=a.csv --labels bob=b.csv | --labels bob was given twice
+  boxes.csv --replicates 1 | --replicates must be 0, or 2 or more
+  boxes.csv --distance spans | row 1 (case '1', annotator 'annotator 1'): a span is (start, end, tag)
+  boxes.csv --cross '²' | cross must be "auto"
+conformal annotations.json --predictions A=predictions-A.csv --target annotator
+  --alpha 2 | alpha must lie between 0 and 1
+  --alpha x | --alpha must be numbers
+  --new C=new.csv | has no match in --predictions (A)
+  --new-by g.csv | --new-by goes with --by FILE
+  --by nothing.csv | nothing.csv
+  --by risk | needs the risk of each class
+  --samples 0 | samples must be
+  --splits -1 | splits must be
+plan counts.nc
+  --goal width | needs the predictions
+  --candidates nowhere.txt | nowhere.txt
+  --costs data.csv | has no 'cost'
+  --predictions A | NAME=FILE
+compare-models
+  {TWICE} | there are no predictions: add --predictions A=a.csv
+  annotations.json --model prirn@3 | a comparison needs two models, but 1 was
+  annotations.json --folds 0 --model prirn | folds must be a whole number
+  annotations.json --model prirn --observation ranking | of whole rankings
+  none.json --model prirn | none.json
+compare
+  irn.nc --predictions A=predictions-A.csv | a comparison needs two classifiers, but 1 was given
+  irn.nc {AB} --metric top9_accuracy | metric 'top9_accuracy' cannot be computed
+  irn.nc --model prirn | No such option: --model
+  none.nc {AB} | none.nc does not exist
+evaluate two.csv --predictions A=a.csv --positive malignant --truth annotator
+  --model irn | --truth annotator fits no model, but --model was given
+  --annotations-only | --truth annotator fits no model, but --annotations-only was given
+  --one-truth | --truth annotator fits no model, but --one-truth was given
+  --risks r.txt | --truth annotator fits no model, but --risks was given
+  --k 1 | --truth annotator fits no model, but --k was given
+  --draws 9 | --truth annotator fits no model, but --draws was given
+  --require auroc=0.9 | --require must be METRIC>=VALUE@PROBABILITY (or >, <=, <), but 'auroc=0.9' was given
+  --require 'auroc>=high' | the value of --require 'auroc>=high' must be numbers
+  --require 'auroc>=nan' | must have one finite number as its value
+  --require 'auroc>=0.9@95' | the probability of --require 'auroc>=0.9@95' must lie between 0 and 1
+  --require 'C:auroc>=0.9' | names the classifier 'C', but --predictions name 'A'
+  --require 'binary>=0.9' | 'binary' is a group of metrics, a curve, or has a value for each class
+  --require 'precision>=0.9' | there is no metric 'precision': choose for example from ppv.
+  --threshold-at sensitivity=0.9 | no --threshold-from was given
+  --panel 5 | --panel 5 is for --truth panel, but --truth is annotator
+  --metrics precision | there is no metric 'precision': choose for example from ppv.
+"""
+REFUSED = commands(COMMANDS)
 
-REFUSED += commands(
-    "evaluate annotations.json",
-    {
-        "or name a Python file": "--model @",
-        "nowhere.txt: the file does not exist; check the path": "--classes nowhere.txt",
-    },
-)
-
-REFUSED += commands(
-    "aggregate annotations.json",
-    {
-        "--model takes one reliability here, but 'prirn@1,3' was given": "--model prirn@1,3",
-        "does not accept --draws 9": "--model irn --draws 9",
-        "holds something other than a posterior": "--out ..",
-    },
-)
-
-REFUSED += commands(
-    "aggregate annotations.json --infer-reliability dataset",
-    {
-        "--model 'plackett-luce@3' gives one": "--model plackett-luce@3",
-        "under --model plackett-luce alone, but 'prirn'": "--model prirn",
-        "not a probability of the annotations": "--mode power",
-        "--infer-reliability does not accept --ties full": "--ties full",
-    },
-)
-
-REFUSED += commands(
-    "sweep annotations.json",
-    {
-        "a sweep ranks classifiers, but no --predictions were given": "",
-        "--metric must be one of top1_accuracy, ": f"{AB} --metric top9_accuracy",
-    },
-)
-
-REFUSED += commands(
-    "simulate",
-    {
-        "n_cases must be a whole number of at least 1, but 0": "--cases 0",
-        "--qualities must be numbers separated by commas, but 'good' was given": "--qualities good",
-        "seed must be a whole number from 0 to 4294967295, but -1 was given": "--seed -1",
-        "A quality lies between 0 and 1, but classifier 'A' has 1.5": "--qualities 1.5",
-    },
-)
-
-REFUSED += commands(
-    "judge",
-    {
-        "nothing to compare with the annotators: give --predictions NAME=FILE": "labels.csv",
-        "labels.csv: the table has no": "labels.csv --predictions A=model.csv --by x",
-        "epsilon must lie between 0 and 1": "labels.csv --predictions A=model.csv --epsilon 2",
-    },
-)
-
-REFUSED += commands(
-    "discrepancy",
-    {
-        "nothing to compare with the annotators: give --predictions NAME=FILE": "labels.csv",
-        "--predictions must be NAME=FILE, but 'a.csv'": "labels.csv --predictions a.csv",
-        "--scores must be NAME=FILE, but 'a.csv'": "labels.csv --scores a.csv",
-        "the model 'A' has both": "labels.csv --scores A=a --predictions A=a",
-        "--distance squared was": "labels.csv --scores A=scores.csv --distance squared",
-        "no.csv: the file does not exist": "labels.csv --predictions A=no.csv",
-        "there is no distance 'x'": "labels.csv --predictions A=model.csv --distance x",
-        "labels.csv: the table has": "labels.csv --predictions A=model.csv --clusters x",
-    },
-)
-
-REFUSED += commands(
-    "discrepancy",
-    {
-        "no.csv: the file does not exist": "no.csv --predictions A=model.csv",
-    },
-)
-
-REFUSED += commands(
-    "reliability",
-    {
-        "the confidence is 2, outside 0 to 1; give --scale": "labels.csv",
-        "--scale must be LOW,HIGH or LEVEL=CONFIDENCE": "labels.csv --scale high",
-        "no.csv: the file does not exist": "labels.csv --scale 1,5 --competence no.csv",
-        "--draws is for the Rasch model, but": "labels.csv --competence 0.9 --draws 9",
-        "competence must be one of one-coin": "labels.csv --scale 1,5 --competence rash",
-        "--competence known needs the true labels": "labels.csv --competence known",
-    },
-)
-
-REFUSED += commands(
-    "agreement",
-    {
-        "none.csv: the file does not exist": "none.csv",
-        "with several files each is NAME=FILE, but 'a.csv' was given": "a.csv --labels bob=b.csv",
-        "there is no distance 'box_oui': did you mean 'box_iou'": "boxes.csv --distance box_oui",
-        "there is no preset '2022'": "boxes.csv --preset 2022",
-        'cross must be "auto"': "boxes.csv --cross some",
-        "seed must be a whole number from 0": "boxes.csv --seed -1",
-        "--labels must be NAME=FILE, but 'ann=' was given": "ann= --labels bob=b.csv",
-        "--labels bob was given twice": "bob=a.csv --labels bob=b.csv",
-        "--replicates must be 0, or 2 or more": "boxes.csv --replicates 1",
-        "row 1 (case '1', annotator 'annotator 1'): a span is (start, end, tag)": "boxes.csv --distance spans",
-    },
-)
-
-REFUSED += commands(
-    "agreement",
-    {
-        'cross must be "auto"': "boxes.csv --cross '²'",
-    },
-)
-
-REFUSED += commands(
-    "conformal annotations.json --predictions A=predictions-A.csv --target annotator",
-    {
-        "alpha must lie between 0 and 1": "--alpha 2",
-        "--alpha must be numbers": "--alpha x",
-        "has no match in --predictions (A)": "--new C=new.csv",
-        "--new-by goes with --by FILE": "--new-by g.csv",
-        "nothing.csv": "--by nothing.csv",
-        "needs the risk of each class": "--by risk",
-        "samples must be": "--samples 0",
-        "splits must be": "--splits -1",
-    },
-)
-
-REFUSED += commands(
-    "plan counts.nc",
-    {
-        "needs the predictions": "--goal width",
-        "nowhere.txt": "--candidates nowhere.txt",
-        "has no 'cost'": "--costs data.csv",
-        "NAME=FILE": "--predictions A",
-    },
-)
-
-REFUSED += commands(
-    "compare-models",
-    {
-        "there are no predictions: add --predictions A=a.csv": TWICE,
-        "a comparison needs two models, but 1 was": "annotations.json --model prirn@3",
-        "folds must be a whole number": "annotations.json --folds 0 --model prirn",
-        "of whole rankings": "annotations.json --model prirn --observation ranking",
-        "none.json": "none.json --model prirn",
-    },
-)
-
-REFUSED += commands(
-    "compare",
-    {
-        "a comparison needs two classifiers, but 1 was given": "irn.nc --predictions A=predictions-A.csv",
-        "metric 'top9_accuracy' cannot be computed": f"irn.nc {AB} --metric top9_accuracy",
-        "No such option: --model": "irn.nc --model prirn",
-        "none.nc does not exist": f"none.nc {AB}",
-    },
-)
-
-REFUSED += commands(
-    "evaluate two.csv --predictions A=a.csv --positive malignant --truth annotator",
-    {
-        "--truth annotator fits no model, but --model was given": "--model irn",
-        "--truth annotator fits no model, but --annotations-only was given": "--annotations-only",
-        "--truth annotator fits no model, but --one-truth was given": "--one-truth",
-        "--truth annotator fits no model, but --risks was given": "--risks r.txt",
-        "--truth annotator fits no model, but --k was given": "--k 1",
-        "--truth annotator fits no model, but --draws was given": "--draws 9",
-    },
-)
-
-REFUSED += commands(
-    "evaluate two.csv --predictions A=a.csv --positive malignant --truth annotator",
-    {
-        "--require must be METRIC>=VALUE@PROBABILITY (or >, <=, <), but 'auroc=0.9' was given": "--require auroc=0.9",
-        "the value of --require 'auroc>=high' must be numbers": "--require 'auroc>=high'",
-        "must have one finite number as its value": "--require 'auroc>=nan'",
-        "the probability of --require 'auroc>=0.9@95' must lie between 0 and 1": "--require 'auroc>=0.9@95'",
-        "names the classifier 'C', but --predictions name 'A'": "--require 'C:auroc>=0.9'",
-        "'binary' is a group of metrics, a curve, or has a value for each class": "--require 'binary>=0.9'",
-        "there is no metric 'precision': choose for example from ppv.": "--require 'precision>=0.9'",
-        "no --threshold-from was given": "--threshold-at sensitivity=0.9",
-        "--panel 5 is for --truth panel, but --truth is annotator": "--panel 5",
-    },
-)
-
-REFUSED += commands(
-    "evaluate two.csv --predictions A=a.csv --positive malignant --truth annotator",
-    {
-        "there is no metric 'precision': choose for example from ppv.": "--metrics precision",
-    },
-)
 
 SCORES = {"A": np.eye(3)[[0, 1, 2, 0, 1, 2, 0, 1]], "B": np.eye(3)[[0, 0, 0, 0, 1, 1, 1, 1]]}
 
@@ -298,9 +210,31 @@ def swept(change):
         pb.sweep(annotations, **({"predictions": SCORES, "models": {"prirn": (10,)}, "progress": False} | change))
 
 
-REFUSED += each(
-    swept,
-    {
+def gold(source, said=("a", "b")):
+    return read_gold(source, Labels.of(dict(zip("pqr", ({"ann": one, "bob": one} for one in said), strict=False))))
+
+
+MISSING = pd.DataFrame({"case": ["p"], "annotator": ["ann"], "class": [None]})
+REFUSED += [
+    refused("an audit of a list", lambda: pb.audit(worlds.labels().annotations, [[1]]), "must be a mapping"),
+    refused("an audit of a number", lambda: pb.audit(3), "a data frame, a path, a mapping or a list of rows, got 3"),
+]
+
+
+def draw(name):
+    return getattr(plots, name)(worlds.labels().results)
+
+
+REFUSED += [
+    refused(f"no {name}", partial(draw, name), f'"{name}"' + r"\] to eval")
+    for name in ("roc_curve", "precision_recall_curve", "decision_curve", "calibration_curve")
+]
+REFUSED += [
+    refused("no confusion", lambda: plots.confusion_matrix(worlds.labels().results), "there is no metric 'confusion'")
+]
+
+ROWS = {
+    (swept, ArgumentError): {
         "needs a model": ({"models": {}},),
         "models must be names, or a mapping to reliabilities, but 'prirn' was given": ({"models": "prirn"},),
         "reliabilities of prirn must be a list of numbers, but 10 was": ({"models": {"prirn": 10}},),
@@ -325,68 +259,30 @@ REFUSED += each(
         "a metric must be a function": ({"metrics": {"own": 3}},),
         "seed must be a whole number": ({"seed": -1},),
     },
-    error=ArgumentError,
-)
-
-REFUSED += each(
-    swept,
-    {
+    (swept, ArgumentError, "swept again"): {
         "reliability must be": ({"models": {"prirn": ("x",)}},),
     },
-    error=ArgumentError,
-    what="swept again",
-)
-
-REFUSED += each(
-    swept,
-    {
+    (swept, AnnotationError): {
         "takes one label per annotation": ({"models": {"prirn": (1,), "dirichlet-categorical": (1,)}},),
         "2 risks for 3 classes": ({"risks": [0, 1]},),
     },
-    error=AnnotationError,
-)
-
-REFUSED += each(
-    swept,
-    {
+    (swept, PredictionError): {
         "2 rows for 8 cases": ({"predictions": {"A": np.ones((2, 3))}},),
     },
-    error=PredictionError,
-)
-
-REFUSED += each(
-    lambda source: pb.sweep(source, SCORES, {"irn": None}, progress=False),
-    {r"a sweep needs Annotations, but 'a\.json' was given: read them with": ("a.json",)},
-    error=ArgumentError,
-    what="a sweep of a file",
-)
-REFUSED += each(
-    lambda name: read_column(name, files() / "patients.csv"),
-    {
+    (lambda source: pb.sweep(source, SCORES, {"irn": None}, progress=False), ArgumentError, "a sweep of a file"): {
+        r"a sweep needs Annotations, but 'a\.json' was given: read them with": ("a.json",),
+    },
+    (lambda name: read_column(name, files() / "patients.csv"), PlausiblyError, "clusters"): {
         "--clusters must be a file .* or a column of the .*, but 'nobody' is not a file": ("nobody",),
         "case 'p' has two values of class, 'a' and 'b': a case belongs to one": ("class",),
     },
-    what="clusters",
-)
-REFUSED += each(
-    lambda names: read_by(names, files() / "patients.csv"),
-    {
+    (lambda names: read_by(names, files() / "patients.csv"), PlausiblyError, "groups"): {
         "--by must name columns .* but 'sites' is neither: choose from patient": ("sites",),
         "case 'p' has two values of class": ("class",),
         "--by names the column 'patient' twice": ("patient,patient",),
         "--by must name a column or a file": (" , ",),
     },
-    what="groups",
-)
-
-
-def gold(source, said=("a", "b")):
-    return read_gold(source, Labels.of(dict(zip("pqr", ({"ann": one, "bob": one} for one in said), strict=False))))
-
-
-REFUSED += each(
-    gold,
-    {
+    (gold, PredictionError): {
         "gold labels: case 'p' has 2 gold labels; keep one": ([("p", "a"), ("p", "b")],),
         "none of 1 gold labels belongs to a case: they are of 'x', and cases are called 'p'": ({"x": "a"},),
         "row 1 .case 'p'.: the label is missing; fill it": ({"p": None},),
@@ -396,24 +292,8 @@ REFUSED += each(
         "gold labels are '1', '0', and classes are called 'a', 'b'; write classes alike": ({"p": "1", "q": "0"},),
         "gold labels have 'yes' beside '1', which may": ({"p": "1", "q": "0", "r": "no"}, ("yes", "no", "yes")),
     },
-    error=PredictionError,
-)
-MISSING = pd.DataFrame({"case": ["p"], "annotator": ["ann"], "class": [None]})
-REFUSED += each(pb.audit, {r"row 1.*the cell in column 'class' is missing": (MISSING,)}, error=AnnotationError)
-REFUSED += [
-    refused("an audit of a list", lambda: pb.audit(worlds.labels().annotations, [[1]]), "must be a mapping"),
-    refused("an audit of a number", lambda: pb.audit(3), "a data frame, a path, a mapping or a list of rows, got 3"),
-]
-
-
-def draw(name):
-    return getattr(plots, name)(worlds.labels().results)
-
-
-REFUSED += [
-    refused(f"no {name}", partial(draw, name), f'"{name}"' + r"\] to eval")
-    for name in ("roc_curve", "precision_recall_curve", "decision_curve", "calibration_curve")
-]
-REFUSED += [
-    refused("no confusion", lambda: plots.confusion_matrix(worlds.labels().results), "there is no metric 'confusion'")
-]
+    (pb.audit, AnnotationError): {
+        r"row 1.*the cell in column 'class' is missing": (MISSING,),
+    },
+}
+REFUSED += table(ROWS)

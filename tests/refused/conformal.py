@@ -7,7 +7,7 @@ import pandas as pd
 
 import plausibly as pb
 from plausibly.base.errors import ArgumentError, PredictionError
-from tests.refused import each, refused
+from tests.refused import refused, table
 from tests.test_decisions.test_conformal.conftest import make
 
 REFUSED = []
@@ -26,9 +26,39 @@ def predicted(change=lambda p: {"A": p}, **given):
     return calibrated().predict(change(small().predictions["A"][:3]), **given)
 
 
-REFUSED += each(
-    conformal,
-    {
+for words, change in {
+    "the score is nan": lambda p: np.where(p == p.max(), np.nan, p),
+    "39 rows for 40 cases": lambda p: p[1:],
+    "4 columns for 5 classes": lambda p: p[:, 1:],
+}.items():
+    REFUSED += [
+        refused(words, partial(lambda change: conformal(predictions={"A": change(small().predictions["A"])}), change),
+                words, error=PredictionError)
+    ]  # fmt: skip
+
+
+def in_groups(**given):
+    return conformal(alpha=0.25, by=np.array(["x", "y"])[np.arange(40) % 2]).predict(small().predictions, **given)
+
+
+def lost():
+    data = make()
+    data.posterior["posterior"]["plausibility"].values[..., 3] = np.nan
+    return pb.conformal(data.posterior, data.predictions)
+
+
+RISKS = np.array([0, 1, 2, 0, 1])
+NEEDS = '"plausibility" needs a posterior'
+REFUSED += [
+    refused("no posterior", lambda: pb.conformal(3, small().predictions), "a posterior of plausibly"),
+    refused("plausibilities lost", lost, "not all numbers", error=ArgumentError),
+    refused("annotations", lambda: pb.conformal(small().annotations, small().predictions), NEEDS, error=ArgumentError),
+    refused("p-values of a risk", lambda: conformal(alpha=0.5, loss="risk", risks=RISKS).p_values(small().predictions),
+            "no p-values", error=ArgumentError),
+]  # fmt: skip
+
+ROWS = {
+    (conformal,): {
         "alpha must lie between 0 and 1.* but 0 was": {"alpha": 0},
         "alpha must lie between 0 and 1": {"alpha": 1.0},
         "alpha must lie.*-0.1": {"alpha": -0.1},
@@ -58,19 +88,7 @@ REFUSED += each(
         "seed must be": {"seed": -1},
         "at least one classifier": {"predictions": {}},
     },
-)
-for words, change in {
-    "the score is nan": lambda p: np.where(p == p.max(), np.nan, p),
-    "39 rows for 40 cases": lambda p: p[1:],
-    "4 columns for 5 classes": lambda p: p[:, 1:],
-}.items():
-    REFUSED += [
-        refused(words, partial(lambda change: conformal(predictions={"A": change(small().predictions["A"])}), change),
-                words, error=PredictionError)
-    ]  # fmt: skip
-REFUSED += each(
-    predicted,
-    {
+    (predicted,): {
         "classifiers must be among those calibrated": (lambda p: {"C": p},),
         "none at all": (lambda p: {},),
         "must be a mapping from classifiers": (lambda p: p,),
@@ -85,32 +103,15 @@ REFUSED += each(
             lambda p: {"A": pd.DataFrame(p, columns=small().annotations.classes, index=list("qqr"))},
         ),
     },
-)
-
-
-def in_groups(**given):
-    return conformal(alpha=0.25, by=np.array(["x", "y"])[np.arange(40) % 2]).predict(small().predictions, **given)
-
-
-def lost():
-    data = make()
-    data.posterior["posterior"]["plausibility"].values[..., 3] = np.nan
-    return pb.conformal(data.posterior, data.predictions)
-
-
-RISKS = np.array([0, 1, 2, 0, 1])
-NEEDS = '"plausibility" needs a posterior'
-REFUSED += each(in_groups, {"new cases need theirs": {}, "row 1 belongs to the group 'z'": {"by": ["z"] * 40}})
-REFUSED += [
-    refused("no posterior", lambda: pb.conformal(3, small().predictions), "a posterior of plausibly"),
-    refused("plausibilities lost", lost, "not all numbers", error=ArgumentError),
-    refused("annotations", lambda: pb.conformal(small().annotations, small().predictions), NEEDS, error=ArgumentError),
-    refused("p-values of a risk", lambda: conformal(alpha=0.5, loss="risk", risks=RISKS).p_values(small().predictions),
-            "no p-values", error=ArgumentError),
-]  # fmt: skip
-REFUSED += each(
-    lambda **given: pb.conformal_coverage(small().posterior, small().predictions, progress=False, **given),
-    {
+    (in_groups,): {
+        "new cases need theirs": {},
+        "row 1 belongs to the group 'z'": {"by": ["z"] * 40},
+    },
+    (
+        lambda **given: pb.conformal_coverage(small().posterior, small().predictions, progress=False, **given),
+        pb.PlausiblyError,
+        "coverage",
+    ): {
         "alpha must name a level": {"alpha": ()},
         "alpha must lie between 0 and 1": {"alpha": (0.1, 1)},
         "splits must be": {"splits": 0},
@@ -122,18 +123,16 @@ REFUSED += each(
         "replicates must be": {"replicates": 0},
         "score must be one of": {"score": "x"},
     },
-    what="coverage",
-)
-
-
-REFUSED += each(
-    lambda of, models=None: pb.conformal_sweep(of(), small().predictions, models),
-    {
+    (
+        lambda of, models=None: pb.conformal_sweep(of(), small().predictions, models),
+        pb.PlausiblyError,
+        "conformal_sweep",
+    ): {
         "needs models": (lambda: small().annotations,),
         "needs models.*": (lambda: small().annotations, {}),
         "needs a posterior": (lambda: {},),
         "leave models out": (lambda: {"x": small().posterior}, {"irn": None}),
         "annotations, or posteriors by label": (lambda: 3, {"irn": None}),
     },
-    what="conformal_sweep",
-)
+}
+REFUSED += table(ROWS)

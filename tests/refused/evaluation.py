@@ -11,7 +11,7 @@ import plausibly as pb
 from plausibly.base.errors import AnnotationError, ArgumentError, FileError, PredictionError
 from plausibly.evaluation import comparison, panels
 from plausibly.metrics import LABEL_METRICS, OrderMetric, SumMetric
-from tests.refused import each, refused
+from tests.refused import each, refused, table
 
 CASES, SITE = [f"p{i}" for i in range(6)], list("xxxyyy")
 PREDICTIONS = {k: dict(zip("AB", np.random.default_rng(k).dirichlet(np.ones(k), (2, 6)), strict=True)) for k in (2, 3)}
@@ -54,9 +54,62 @@ def brier(scores, plausibility):
     return jnp.sum((scores - plausibility) ** 2)
 
 
+SPELLED = pb.read_annotations({"p": {"x": "Ill"}, "q": {"x": "ill"}})
+AXIS = OrderMetric(lambda tp, fp: tp[:2] / tp[-1], along=("threshold", (1, 2)))
+OWN = SumMetric(lambda p, truth: p @ truth)
+SILENT = np.where(np.arange(6)[:, None] == 2, 0, PREDICTIONS[3]["A"])
+REFUSED += [
+    refused("logits against labels", lambda: pb.evaluate(annotations(2), {"A": 9 * PREDICTIONS[2]["A"]},
+            metrics=["brier"], truth="annotator"), r"those of 'A' of case 'p0' are from .* mark logits as such"),
+    refused("no posterior", lambda: pb.evaluate(None, PREDICTIONS[3]), "a posterior of plausibly.aggregate or .* None"),
+    refused("annotations", lambda: pb.evaluate(annotations(), PREDICTIONS[3]), "posterior", error=ArgumentError),
+    refused("no file", lambda folder: pb.evaluate(folder / "none.nc", PREDICTIONS[3]), "none.nc does not exist: check",
+            error=FileError),
+    refused("rows of a model's truth", lambda: pb.evaluation.label_rows(annotations(), "most-plausible"),
+            '"most-plausible" was given, which needs a posterior', error=ArgumentError),
+]  # fmt: skip
+
+
+def by(given, **options):
+    return evaluate(by=given, intersections=True, **options)
+
+
+TABLE = pd.DataFrame({"case": CASES, "site": SITE})
+for name in ("differences", "rankings", "probabilities_better", "rank_probabilities", "variance_split"):
+    words = r"results of plausibly\.evaluate are needed, but a NoneType was given"
+    REFUSED += each(getattr(comparison, name), {words: (None, "top1_accuracy")}, ArgumentError)
+NOWHERE = xr.Dataset({"top1_accuracy": (("classifier", "draw"), np.full((2, 1), np.nan))}, {"classifier": ["A", "B"]})
+SCORED = pb.Annotations.from_scores(pd.DataFrame({"case": ["p"], "annotator": ["ann"], "score": [-1]}))
+
+
+def threshold(k=2, predictions=None, **rule):
+    return pb.evaluation.choose_threshold(posterior(k), predictions or PREDICTIONS[k], **rule)
+
+
+def plan(metrics, factor=1):
+    return pb.plan(posterior(2), {"A": factor * PREDICTIONS[2]["A"]}, metrics=metrics, budget=3, progress=False)
+
+
+def freed(known=PREDICTIONS[3], given=PREDICTIONS[3]):
+    options = {"predictions": known} if known else {"model": "dirichlet-categorical"}
+    found = pb.aggregate(annotations(), draws=4, chains=1, seed=0, progress=False, **options)
+    return pb.evaluation.freed_shape(found, given)
+
+
 REFUSED += each(
-    evaluate,
+    lambda **given: pb.aggregate(
+        annotations(), **{"model": "dirichlet-categorical", "class_prior": "learned", "progress": False} | given
+    ),
     {
+        "prior_kappa must be positive": {"prior_kappa": 0},
+        r"prior_kappa=3 is for a prior of plausibilities.*'uniform'": {"prior_kappa": 3, "class_prior": "uniform"},
+    },
+    ArgumentError,
+    "a prior's kappa",
+)
+
+ROWS = {
+    (evaluate, ArgumentError): {
         "k must be a whole number between 1 and .* 3, but 4 was given": {"k": 4},
         "k must be .* but 0 was given": {"k": (1, 0)},
         "k must name the length of a list, but none was given": {"k": ()},
@@ -115,23 +168,25 @@ REFUSED += each(
         "there is no cluster for case": {"clusters": {"nobody": 1}},
         "replicates must be a whole number of at least 0, but -1 was given": {"replicates": -1},
         "replicates must be a whole number": {"replicates": 2.5},
+        "answer in every case for 'dist_ce', but all scores of 'A' of case 'p2' are 0": {
+            "predictions": {"A": SILENT},
+            "metrics": ["sensitivity", "dist_ce"],
+        },
     },
-    ArgumentError,
-)
-SPELLED = pb.read_annotations({"p": {"x": "Ill"}, "q": {"x": "ill"}})
-REFUSED += each(
-    partial(pb.evaluate, SPELLED, {"A": np.eye(2)}, metrics="auroc", truth="annotator"),
-    {"the classes 'Ill' and 'ill' differ only in spelling": {"positive": "ill"}},
-    ArgumentError,
-    "evaluate of two spellings",
-)
-REFUSED += each(evaluate, {"2 risks for 3 classes": {"risks": [0, 1]}}, AnnotationError)
-REFUSED += each(evaluate, {"3 rows for 6 cases": {"predictions": {"A": np.ones((3, 3))}}}, PredictionError)
-AXIS = OrderMetric(lambda tp, fp: tp[:2] / tp[-1], along=("threshold", (1, 2)))
-OWN = SumMetric(lambda p, truth: p @ truth)
-REFUSED += each(
-    of_two,
-    {
+    (
+        partial(pb.evaluate, SPELLED, {"A": np.eye(2)}, metrics="auroc", truth="annotator"),
+        ArgumentError,
+        "evaluate of two spellings",
+    ): {
+        "the classes 'Ill' and 'ill' differ only in spelling": {"positive": "ill"},
+    },
+    (evaluate, AnnotationError): {
+        "2 risks for 3 classes": {"risks": [0, 1]},
+    },
+    (evaluate, PredictionError): {
+        "3 rows for 6 cases": {"predictions": {"A": np.ones((3, 3))}},
+    },
+    (of_two, ArgumentError): {
         "there is no metric 'aurok': choose for example from auroc": {"metrics": ["aurok"]},
         "specificity must lie between 0 and 1, but 1.0 was given": {"metrics": ["sensitivity_at_specificity_1"]},
         "'top9_accuracy' cannot be computed, because there are 2 classes": {"metrics": ["top9_accuracy"]},
@@ -156,11 +211,7 @@ REFUSED += each(
         "logits names the classifier 'C', which has no predictions: choose from 'A'": {"logits": ["C"]},
         "logits must be True": {"logits": 3},
     },
-    ArgumentError,
-)
-REFUSED += each(
-    of_labels,
-    {
+    (of_labels, ArgumentError): {
         "a metric of your own needs a name": {"metrics": [OWN]},
         "a metric of your own needs a name.*": {"metrics": [lambda scores, truth: scores @ truth]},
         "two metrics have the name 'auroc'": {"metrics": ["auroc", {"auroc": OWN}]},
@@ -173,39 +224,7 @@ REFUSED += each(
         "metrics must be names": {"metrics": np.ones(2)},
         "'by_draw' needs draws": {"metrics": {"by_draw": brier}},
     },
-    ArgumentError,
-)
-SILENT = np.where(np.arange(6)[:, None] == 2, 0, PREDICTIONS[3]["A"])
-REFUSED += each(
-    evaluate,
-    {
-        "answer in every case for 'dist_ce', but all scores of 'A' of case 'p2' are 0": {
-            "predictions": {"A": SILENT},
-            "metrics": ["sensitivity", "dist_ce"],
-        },
-    },
-    ArgumentError,
-)
-REFUSED += [
-    refused("logits against labels", lambda: pb.evaluate(annotations(2), {"A": 9 * PREDICTIONS[2]["A"]},
-            metrics=["brier"], truth="annotator"), r"those of 'A' of case 'p0' are from .* mark logits as such"),
-    refused("no posterior", lambda: pb.evaluate(None, PREDICTIONS[3]), "a posterior of plausibly.aggregate or .* None"),
-    refused("annotations", lambda: pb.evaluate(annotations(), PREDICTIONS[3]), "posterior", error=ArgumentError),
-    refused("no file", lambda folder: pb.evaluate(folder / "none.nc", PREDICTIONS[3]), "none.nc does not exist: check",
-            error=FileError),
-    refused("rows of a model's truth", lambda: pb.evaluation.label_rows(annotations(), "most-plausible"),
-            '"most-plausible" was given, which needs a posterior', error=ArgumentError),
-]  # fmt: skip
-
-
-def by(given, **options):
-    return evaluate(by=given, intersections=True, **options)
-
-
-TABLE = pd.DataFrame({"case": CASES, "site": SITE})
-REFUSED += each(
-    by,
-    {
+    (by,): {
         "no file 'site'": ("site",),
         "by must be a table": (3,),
         "groups must have one value for each": ({"site": ["x"]},),
@@ -215,10 +234,7 @@ REFUSED += each(
         "name of an intersection": ({"site": SITE, "sex": SITE, "site × sex": SITE},),
         "the column 'cas' of by names the cases: call it 'case'": (TABLE.rename(columns={"case": "cas"}),),
     },
-)
-REFUSED += each(
-    lambda call, *given: call(results(), *given),
-    {
+    (lambda call, *given: call(results(), *given), ArgumentError, "of results"): {
         "no metric 'top9' by group: choose from top1_accuracy": (pb.evaluation.by_group, "top9"),
         "no group 'site: z'": (pb.evaluation.group_difference, "top1_accuracy", "site: z", "site: x"),
         "there is no metric 'f1' with values along an axis": (pb.evaluation.curve_points, "f1"),
@@ -246,43 +262,21 @@ REFUSED += each(
             lambda found: comparison.rankings(found, "top1_accuracy", noise="all"),
         ),
     },
-    ArgumentError,
-    "of results",
-)
-for name in ("differences", "rankings", "probabilities_better", "rank_probabilities", "variance_split"):
-    words = r"results of plausibly\.evaluate are needed, but a NoneType was given"
-    REFUSED += each(getattr(comparison, name), {words: (None, "top1_accuracy")}, ArgumentError)
-NOWHERE = xr.Dataset({"top1_accuracy": (("classifier", "draw"), np.full((2, 1), np.nan))}, {"classifier": ["A", "B"]})
-REFUSED += each(
-    comparison.rankings, {"'top1_accuracy' is not a number in any draw": (NOWHERE, "top1_accuracy")}, ArgumentError
-)
-REFUSED += each(
-    lambda **options: panels(annotations(), {}, **options),
-    {
+    (comparison.rankings, ArgumentError): {
+        "'top1_accuracy' is not a number in any draw": (NOWHERE, "top1_accuracy"),
+    },
+    (lambda **options: panels(annotations(), {}, **options), ArgumentError, "panels"): {
         "most must be at most the number of labels of some case, 4, but 5": {"most": 5},
         "most must be a whole number of at least 1, but 0": {"most": 0},
         "replicates must be a whole number of at least 0, but -1": {"replicates": -1},
         "break_ties must be": {"break_ties": "split"},
         "clusters must have one value for each of the 6 cases, but 1": {"clusters": ["p"]},
     },
-    ArgumentError,
-    "panels",
-)
-SCORED = pb.Annotations.from_scores(pd.DataFrame({"case": ["p"], "annotator": ["ann"], "score": [-1]}))
-REFUSED += each(
-    panels,
-    {r"scores have no first choice.*split": (SCORED, {}), "an object of type list": ([["a"]], {})},
-    AnnotationError,
-)
-
-
-def threshold(k=2, predictions=None, **rule):
-    return pb.evaluation.choose_threshold(posterior(k), predictions or PREDICTIONS[k], **rule)
-
-
-REFUSED += each(
-    threshold,
-    {
+    (panels, AnnotationError): {
+        r"scores have no first choice.*split": (SCORED, {}),
+        "an object of type list": ([["a"]], {}),
+    },
+    (threshold, ArgumentError): {
         "a threshold needs one rule, but {} was given": {},
         "a threshold needs one rule": {"specificity": 0.9, "sensitivity": 0.9},
         "specificity must lie between 0 and 1, but 90 was given": {"specificity": 90},
@@ -293,59 +287,24 @@ REFUSED += each(
             "sensitivity": 0.999,
         },
     },
-    ArgumentError,
-)
-
-
-def plan(metrics, factor=1):
-    return pb.plan(posterior(2), {"A": factor * PREDICTIONS[2]["A"]}, metrics=metrics, budget=3, progress=False)
-
-
-REFUSED += each(
-    plan,
-    {
+    (plan, ArgumentError): {
         "a plan needs a metric that is a mean over cases, which 'auroc' is not": (["auroc"],),
         r"those of 'A' of case 'p0' are from .* mark logits as such": (["brier"], 9),
     },
-    ArgumentError,
-)
-
-
-def freed(known=PREDICTIONS[3], given=PREDICTIONS[3]):
-    options = {"predictions": known} if known else {"model": "dirichlet-categorical"}
-    found = pb.aggregate(annotations(), draws=4, chains=1, seed=0, progress=False, **options)
-    return pb.evaluation.freed_shape(found, given)
-
-
-REFUSED += each(freed, {"knows no predictions": {"known": None}}, ArgumentError)
-REFUSED += each(
-    freed,
-    {
+    (freed, ArgumentError): {
+        "knows no predictions": {"known": None},
+    },
+    (freed, PredictionError): {
         "A, B": {"given": {"A": PREDICTIONS[3]["A"]}},
         "A, B.*": {"given": PREDICTIONS[3] | {"A": PREDICTIONS[3]["B"]}},
     },
-    PredictionError,
-)
-REFUSED += each(
-    lambda **given: pb.aggregate(
-        annotations(), **{"model": "dirichlet-categorical", "class_prior": "learned", "progress": False} | given
-    ),
-    {
-        "prior_kappa must be positive": {"prior_kappa": 0},
-        r"prior_kappa=3 is for a prior of plausibilities.*'uniform'": {"prior_kappa": 3, "class_prior": "uniform"},
-    },
-    ArgumentError,
-    "a prior's kappa",
-)
-REFUSED += each(
-    pb.sweep,
-    {
+    (pb.sweep, ArgumentError): {
         "there are no predictions": {
             "annotations": annotations(),
             "predictions": {},
             "models": {"irn": None},
             "by": TABLE,
-        }
+        },
     },
-    ArgumentError,
-)
+}
+REFUSED += table(ROWS)

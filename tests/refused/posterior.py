@@ -10,7 +10,7 @@ from plausibly.base.arviz import from_groups, to_groups
 from plausibly.base.errors import ArgumentError, FileError
 from plausibly.data.annotations import Annotations, Slots
 from plausibly.posterior import annotations_of, build_posterior, case_draws, dense, load, save, slots_of, top_classes
-from tests.refused import each, refused
+from tests.refused import each, refused, table
 
 ANNOTATIONS = Annotations.from_rankings([[[["a"], ["b"]], [["c", "b"]]], [[["a"]]]], classes=["a", "b", "c", "d"])
 SLOTS = Slots.of(ANNOTATIONS)
@@ -80,32 +80,11 @@ REFUSED += [
     refused(f"evaluate: {words}", partial(lambda how: pb.evaluate(spoiled(*how), SCORES, k=1), how), ".")
     for words, how in SPOILED.items()
 ]
-REFUSED += each(
-    lambda **attrs: slots_of(spoiled(DRAWN, lambda data: data, **attrs)),
-    {
-        "n_classes is 'x'": {"n_classes": "x"},
-        "n_classes is 5, and 4 classes have names": {"n_classes": 5},
-        "the concentration is nan": {"concentration": np.nan},
-        r"the concentration is -1\.0": {"concentration": -1.0},
-    },
-    ArgumentError,
-    "attributes",
-)
 for value in (-0.1, 7, np.inf):
     words = "plausibilities must be from 0 to 1, but those of cases 1 to 2 are"
     spoil = set_to("plausibility", ((0, 3, 1), value))
     call = partial(lambda spoil: pb.evaluate(spoiled(DRAWN, spoil), SCORES, k=1), spoil)
     REFUSED += [refused(f"a plausibility of {value}", call, words, error=ArgumentError)]
-REFUSED += each(
-    build,
-    {
-        r"point must have the shape \(6,\), but has \(3,\)": {"point": np.ones(3)},
-        r"log_likelihood must have the shape \(2, 30, 3\), but has \(2, 30, 9": {"log_likelihood": np.ones((2, 30, 9))},
-        r"energy must have the shape \(2, 30, 2\), but has \(2, 30\)": {"sample_stats": {"energy": np.ones((2, 30))}},
-        r"plausibility must have the shape \('any', 'any', 6\), but has \(1, 2\)": {"draws": np.ones((1, 2))},
-    },
-    ArgumentError,
-)
 ASKS = {
     "dense": dense,
     "slots_of": slots_of,
@@ -126,44 +105,6 @@ for name, ask in ASKS.items():
     if name != "case_draws":
         lost = partial(lambda ask: ask(from_groups(to_groups(build()), {})), ask)
         REFUSED += [refused(f"{name}, no attributes", lost, "this one has no 'n_classes'", error=ArgumentError)]
-REFUSED += each(
-    lambda use, *given, **options: use(build(), *given, **options),
-    {
-        "there is no case 'p9' in this posterior: its cases are '0'": {"use": dense, "cases": ["0", "p9"]},
-        "there is no case 'p9'": (case_draws, "p9"),
-        "there is no case '3' in this posterior": (case_draws, 3),
-        r"the name of one case, but \['0', '1'\] was given": (case_draws, ["0", "1"]),
-        "k must be .* between 1 and .* 4, but 0 was given": (top_classes, 0),
-        "k must be .* between 1 and .* 4, but 5 was given": (top_classes, 5),
-        "k must be .* between 1 and .* 4, but 1.5 was given": (top_classes, 1.5),
-        "k must be .* between 1 and .* 4, but True was given": (top_classes, True),
-        "seed must be a whole number from 0 to 4294967295, but -1 was": {"use": dense, "seed": -1},
-        "seed must be a whole number from 0 to 4294967295, but 4294967296 was": {"use": dense, "seed": 2**32},
-        "seed must be a whole number from 0 to 4294967295, but 0.5 was": {"use": dense, "seed": 0.5},
-        "seed must be a whole number from 0 to 4294967295, but None was": {"use": dense, "seed": None},
-        "the name of a file is needed, but None was given": (save, None),
-        "the name of a file is needed, but 3 was given": (save, 3),
-    },
-    ArgumentError,
-    "requests",
-)
-REFUSED += each(
-    lambda **given: top_classes(build(), 1, **given),
-    {
-        "seed must be a whole number from 0 to 4294967295, but -1 was": {"seed": -1},
-        'ties must be "order" or "random", but \'x\'': {"break_ties": "x"},
-    },
-    ArgumentError,
-    "top_classes",
-)
-REFUSED += each(
-    load,
-    {
-        "the name of a file is needed, but None was given": (None,),
-        "the name of a file is needed, but 3 was given": (3,),
-    },
-    ArgumentError,
-)
 
 
 def write(path, content):
@@ -209,3 +150,43 @@ for path in (3, "a\0.nc"):
     call = partial(lambda path: pb.aggregate(ANNOTATIONS, "irn", out=path, progress=False), path)
     words = "the name of a file is needed, but .* was given"
     REFUSED += [refused(f"a posterior at {path!r}", call, words, error=ArgumentError)]
+
+ROWS = {
+    (lambda **attrs: slots_of(spoiled(DRAWN, lambda data: data, **attrs)), ArgumentError, "attributes"): {
+        "n_classes is 'x'": {"n_classes": "x"},
+        "n_classes is 5, and 4 classes have names": {"n_classes": 5},
+        "the concentration is nan": {"concentration": np.nan},
+        r"the concentration is -1\.0": {"concentration": -1.0},
+    },
+    (build, ArgumentError): {
+        r"point must have the shape \(6,\), but has \(3,\)": {"point": np.ones(3)},
+        r"log_likelihood must have the shape \(2, 30, 3\), but has \(2, 30, 9": {"log_likelihood": np.ones((2, 30, 9))},
+        r"energy must have the shape \(2, 30, 2\), but has \(2, 30\)": {"sample_stats": {"energy": np.ones((2, 30))}},
+        r"plausibility must have the shape \('any', 'any', 6\), but has \(1, 2\)": {"draws": np.ones((1, 2))},
+    },
+    (lambda use, *given, **options: use(build(), *given, **options), ArgumentError, "requests"): {
+        "there is no case 'p9' in this posterior: its cases are '0'": {"use": dense, "cases": ["0", "p9"]},
+        "there is no case 'p9'": (case_draws, "p9"),
+        "there is no case '3' in this posterior": (case_draws, 3),
+        r"the name of one case, but \['0', '1'\] was given": (case_draws, ["0", "1"]),
+        "k must be .* between 1 and .* 4, but 0 was given": (top_classes, 0),
+        "k must be .* between 1 and .* 4, but 5 was given": (top_classes, 5),
+        "k must be .* between 1 and .* 4, but 1.5 was given": (top_classes, 1.5),
+        "k must be .* between 1 and .* 4, but True was given": (top_classes, True),
+        "seed must be a whole number from 0 to 4294967295, but -1 was": {"use": dense, "seed": -1},
+        "seed must be a whole number from 0 to 4294967295, but 4294967296 was": {"use": dense, "seed": 2**32},
+        "seed must be a whole number from 0 to 4294967295, but 0.5 was": {"use": dense, "seed": 0.5},
+        "seed must be a whole number from 0 to 4294967295, but None was": {"use": dense, "seed": None},
+        "the name of a file is needed, but None was given": (save, None),
+        "the name of a file is needed, but 3 was given": (save, 3),
+    },
+    (lambda **given: top_classes(build(), 1, **given), ArgumentError, "top_classes"): {
+        "seed must be a whole number from 0 to 4294967295, but -1 was": {"seed": -1},
+        'ties must be "order" or "random", but \'x\'': {"break_ties": "x"},
+    },
+    (load, ArgumentError): {
+        "the name of a file is needed, but None was given": (None,),
+        "the name of a file is needed, but 3 was given": (3,),
+    },
+}
+REFUSED += table(ROWS)

@@ -6,7 +6,7 @@ import pandas as pd
 import plausibly as pb
 from plausibly.base.errors import ArgumentError, FileError, PredictionError
 from plausibly.data.predictions import line_up, named_predictions, read_predictions
-from tests.refused import each, refused
+from tests.refused import refused, table
 
 RANKINGS = {"q": {"ann": [["b"]]}, "p": {"ann": [["a"]]}, "r": {"bob": [["c"], ["a"]]}}
 ANNOTATIONS = pb.Annotations.from_rankings({"cases": RANKINGS}, classes=["b", "a", "c"])
@@ -29,9 +29,35 @@ def of_columns(columns):
     return read(pd.DataFrame(np.eye(3)[:, : len(columns)], columns=columns), NAMES)
 
 
-REFUSED = each(
-    read,
-    {
+REFUSED = []
+PARTS = "but '{}' between blanks parts classifiers in rankings: rename it"
+
+
+def column(folder, text, name, annotations):
+    (folder / "models.csv").write_text(text)
+    return read_predictions(f"{folder}/models.csv{name}", annotations)
+
+
+def columns(text, name, classes="ab"):
+    labels = [[classes[0]] * 2, list(classes), [classes[1]]]
+    annotations = pb.Annotations.from_labels(labels, classes=list(classes), cases=list("pqr"))
+    return lambda folder: column(folder, text, name, annotations)
+
+
+GPT = "case,gpt,cnn\np,a,0.5\nq,a,0.25\nr,b,0.9\n"
+REFUSED += [
+    refused("a column that is not there", columns(GPT, ":gtp"),
+            r"models.csv:gtp: there is no such column; did you mean 'gpt'", error=FileError),
+    refused("a case without a prediction", columns("case,late\np,0\nq,1\nr,\n", ":late", "01"),
+            "no row for case 'r'; predict every case, or leave such cases out", error=PredictionError),
+    refused("two columns of names", columns("case,gpt,llama\np,a,b\nq,b,b\nr,b,a\n", ""),
+            r"the column 'gpt' holds names of classes, .* here FILE:gpt", error=PredictionError),
+    refused("two columns of numbers", columns("case,cnn,vit\np,0.5,0.5\nq,0.25,0.5\nr,0.9,0\n", ""),
+            r"'cnn', 'vit' are none .* if each is a classifier's, .* FILE:COLUMN", error=PredictionError),
+]  # fmt: skip
+
+ROWS = {
+    (read, PredictionError): {
         "neither 0, 1, … nor the cases' names .there is none for case 'q'": (pd.DataFrame(SCORES, index=[1, 0, 2]),),
         "reset it if the rows are in the cases' order": (pd.DataFrame(SCORES, index=[1, 2, 3]),),
         "several levels": (pd.DataFrame(SCORES, index=LEVELS),),
@@ -60,23 +86,19 @@ REFUSED = each(
         },
         "the score is nan": {"source": np.where(LOGITS > 2, np.nan, LOGITS), "logits": True},
     },
-    PredictionError,
-)
-REFUSED += each(read, {'extra must be "refuse" or "ignore"': {"source": MORE, "extra": "drop"}}, ArgumentError)
-REFUSED += each(read, {r"there is no file 'gone.csv'": ("gone.csv:gpt",)}, FileError)
-REFUSED += each(
-    of_columns,
-    {
+    (read, ArgumentError): {
+        'extra must be "refuse" or "ignore"': {"source": MORE, "extra": "drop"},
+    },
+    (read, FileError): {
+        r"there is no file 'gone.csv'": ("gone.csv:gpt",),
+    },
+    (of_columns, PredictionError): {
         r"'tumour', 'healthy' are none of .* 'mass', 'normal' have no column": (["tumour", "healthy", "nodule"],),
         "'not_normal', 'not_mass'": (["not_normal", "not_mass", "not_nodule"],),
         "'p_normal', 'p_mass'": (["p_normal", "p_mass", "nodule"],),
         "p_mass": (["p_mass"] * 2,),
     },
-    PredictionError,
-)
-REFUSED += each(
-    line_up,
-    {
+    (line_up, PredictionError): {
         # A probability of malignancy was read as the nearest of the ratings 1 to 5.
         r"between 0 and 1, as probabilities do, .*--threshold": {
             "source": np.array([0.6, 0.1, 0.9, 0.2, 1.0]),
@@ -89,40 +111,11 @@ REFUSED += each(
             "ordered": True,
         },
     },
-    PredictionError,
-)
-PARTS = "but '{}' between blanks parts classifiers in rankings: rename it"
-REFUSED += each(
-    named_predictions,
-    {
+    (named_predictions, ArgumentError): {
         "a classifier has the blank name ''": ({"": "a.csv"},),
         "a classifier has the blank name ' '": ({" ": "a.csv"},),
         f"a classifier has the name 'A > B', {PARTS.format('>')}": ({"A > B": "a.csv"},),
         f"a classifier has the name 'A =', {PARTS.format('=')}": ({"A =": "a.csv"},),
     },
-    ArgumentError,
-)
-
-
-def column(folder, text, name, annotations):
-    (folder / "models.csv").write_text(text)
-    return read_predictions(f"{folder}/models.csv{name}", annotations)
-
-
-def columns(text, name, classes="ab"):
-    labels = [[classes[0]] * 2, list(classes), [classes[1]]]
-    annotations = pb.Annotations.from_labels(labels, classes=list(classes), cases=list("pqr"))
-    return lambda folder: column(folder, text, name, annotations)
-
-
-GPT = "case,gpt,cnn\np,a,0.5\nq,a,0.25\nr,b,0.9\n"
-REFUSED += [
-    refused("a column that is not there", columns(GPT, ":gtp"),
-            r"models.csv:gtp: there is no such column; did you mean 'gpt'", error=FileError),
-    refused("a case without a prediction", columns("case,late\np,0\nq,1\nr,\n", ":late", "01"),
-            "no row for case 'r'; predict every case, or leave such cases out", error=PredictionError),
-    refused("two columns of names", columns("case,gpt,llama\np,a,b\nq,b,b\nr,b,a\n", ""),
-            r"the column 'gpt' holds names of classes, .* here FILE:gpt", error=PredictionError),
-    refused("two columns of numbers", columns("case,cnn,vit\np,0.5,0.5\nq,0.25,0.5\nr,0.9,0\n", ""),
-            r"'cnn', 'vit' are none .* if each is a classifier's, .* FILE:COLUMN", error=PredictionError),
-]  # fmt: skip
+}
+REFUSED += table(ROWS)
