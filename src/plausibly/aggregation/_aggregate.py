@@ -194,7 +194,7 @@ def aggregate(
         20 values is then a class.
     raters
         Whether the raters of ``"ordinal-scores"`` or ``"normal-scores"`` are ``"alike"`` (the default where the model
-        is named), or ``"differ"`` in severity and spread, which all cases tell together; see
+        is named), or ``"differ"`` in severity and spread, inferred from all cases; see
         :func:`plausibly.models.ordinal_ratings` and :func:`plausibly.models.normal_ratings`. Without a model and a
         threshold, scores of 3 to 20 values by named raters are ordinal, and raters differ.
     case_groups

@@ -193,8 +193,8 @@ def evaluate(
         for are drawn. (Labels that a case has because of what others say are not in panels of these, see
         :attr:`plausibly.Annotations.rounds`.)
     positive
-        Class that the others are taken together against. By default, of two classes the one that stands for a success
-        (as in pass and fail, yes and no, Inspect's C and I), or the second; of more, every class has its own value.
+        Positive class; all others together are the negative one. By default, of two classes the one that stands for a
+        success (as in pass and fail, yes and no, Inspect's C and I), or the second; of more, each has its own value.
     threshold
         Probability from which on a classifier names the positive class. By default it names the class with the highest
         score. A mapping has one for each classifier, see :func:`plausibly.evaluation.choose_threshold`. (A number is

@@ -73,9 +73,9 @@ def agreement(
         drawn with replacement; a number of pairs; or ``"auto"`` (the default without a preset): all if there are at
         most 3,000,000 pairs of distinct labels (50,000 if the distance is slow), else a sample.
     same_annotator
-        Whether to count two labels of the same case by the same annotator as a pair: how well annotators agree with
-        themselves is another question, so by default only with a preset. By default, too, rows that repeat another
-        are counted once, where all second labels of an annotator do.
+        Whether to count two labels of the same case by the same annotator as a pair. By default only with a preset,
+        because how well annotators agree with themselves is another question. By default, too, repeated rows count
+        once, if all second labels of an annotator are repetitions.
     p
         Level for sigma: a distance is too small to be due to chance if chance gives one as small with a probability
         below ``p``. If chance gives the smallest distance of all with at least this probability, as it gives equal

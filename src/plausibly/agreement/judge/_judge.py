@@ -191,7 +191,7 @@ def judge(
         Amount by which the model's accuracy (for rankings, the logarithm of its reliability) may fall below the
         annotators' mean in questions 3 and 4.
     shared_errors
-        Share of the cases that may mislead the annotators together, which leaves no trace in their labels.
+        Share of the cases in which all annotators may make the same error, which their labels cannot show.
     clusters
         Clusters of cases for the bootstrap, such as patients: a column of the labels, or a mapping from case.
     by

@@ -43,7 +43,7 @@ def compare(
 
     Also ranks them and says where the uncertainty comes from: the annotations, the sampling of cases, or the number of
     draws. With --out, also writes differences.csv, rankings.csv and variances.csv. To compare aggregation models, use
-    compare-models.
+    models compare.
 
     Options
     -------

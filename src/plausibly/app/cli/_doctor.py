@@ -34,12 +34,12 @@ def doctor(
     reading: options.Reading,
     quiet: bool = False,
 ) -> None:
-    """Say what files are, how they fit together, and which command answers which question.
+    """Identify files, check that they fit together, and print the command for every question that they answer.
 
-    Prints, for each file, its format and what it holds; what does not fit between files; and for every question that
-    they answer, the complete command. Nothing is modelled or written. A file of labels by one rater is gold labels if
-    its name says so (gold.csv, truth.csv), and else predictions. Options say how to read the first file. With --quiet,
-    prints the first command only. The exit status is 2 if no file can be read, and 1 if there is no command for them.
+    Prints the format and content of each file, what does not fit between files, and a complete command for every
+    question. Computes and writes nothing. A file of labels by one rater holds gold labels if its name says so
+    (gold.csv, truth.csv), otherwise predictions. Options say how to read the first file. With --quiet, prints the
+    first command only. The exit status is 2 if no file can be read, and 1 if there is no command for them.
     """
     files = [one for path in files for one in (_within(path) or [path])]
     found = look(files, missing=reading.missing, **reading.roles, **reading.asked)

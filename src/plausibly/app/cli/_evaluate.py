@@ -89,12 +89,12 @@ class ModelChoice:
         Leave predictions out of the posterior, for classifiers that have seen these very annotations. Classifiers that
         look at the case are then underrated.
     one_truth
-        Each case has one true class, which annotators miss at times, as where a biopsy would settle it. Takes the
-        recommended model for such a task: dawid-skene if annotators are named and have enough labels, else
-        common-confusion. For labels and counts.
+        Assume that each case has one true class, as if a biopsy could settle it, which annotators sometimes miss. The
+        model is dawid-skene if annotators are named and have enough labels, else common-confusion. For labels and
+        counts.
     fresh_labels FILE
-        Further annotations of some cases, chosen at random, by people that the classifiers have not learned from; any
-        format of annotations. Less agreement with them than with the others: a classifier has seen those.
+        Further annotations of some cases, chosen at random, by people that the classifiers have not learned from. A
+        classifier that agrees less with these than with the others has seen the others.
     """
 
     model: EvaluatedModelNames = None
@@ -131,10 +131,10 @@ def evaluate(
 ) -> None:
     """Evaluate classifiers against the annotations under one or more aggregation models.
 
-    Prints one screen as soon as the first model has the answers: panels of five experts (or as many as cases have
-    labels), agreement with one expert beside how experts agree, and how far the next classifier is behind. If a model
-    is named, its accuracy comes first, as published. Then computes what this is compared with, says whether the order
-    changes, and draws the report; standard deviations, point estimates and other models are there.
+    Prints one screen as soon as the first model is fitted: how often each classifier decides as five experts would
+    together (or as many as cases have labels), how often it agrees with one, next to how often experts agree with each
+    other, and how far ahead it is. If a model is named, its accuracy comes first, as published. Then fits other models
+    for comparison, says whether the order changes, and draws the report.
 
     Writes report.html, metrics.csv (one row per classifier, model, reliability and metric), certainty.csv (one row per
     case, model and reliability), and posterior-….nc for each model and reliability; of several classifiers,
@@ -145,34 +145,34 @@ def evaluate(
     confusion matrices add curves.csv and confusion.csv. A metric that has a value for every class has a row for each.
     With --format parquet, tables are .parquet files. Other files in FOLDER are left alone.
 
-    Ratings without a threshold that are not of few values by named raters are described, not modelled: ratings.csv
-    (means by case), raters.csv (by rater) and, on the screen, how well raters agree.
+    Ratings without a threshold are modelled if they have few values and raters are named. Others are only described:
+    ratings.csv (means by case), raters.csv (by rater) and, on the screen, how well raters agree.
 
-    With --truth annotator or panel, no model is fitted: report.html, metrics.csv and the tables that --by, curves and
-    confusion matrices add are about the metrics that are named, against the labels themselves. With --gold, named
-    annotators of classes stand beside the classifiers: readers.csv, points in the ROC curve, and a note.
+    With --truth annotator or panel, no model is fitted, and report.html and all tables are about the metrics that are
+    named, against the labels themselves. With --gold, annotators who are named are evaluated, too: readers.csv, points
+    in the ROC curve, and a note.
 
-    Each option of a model applies to every model that accepts it.
+    An option of a model applies to every model that accepts it.
 
     Posteriors in FOLDER are reused if data, arguments and versions are the same, and replaced otherwise. If there are
     more cases than fit in one shard, posteriors are Zarr folders, posterior-….zarr, and an interrupted run continues
     where it stopped. A posterior that an earlier run left in the other format (.nc or .zarr) is removed. Results of
     other data in FOLDER are refused without --fresh, and files of other commands renamed.
 
-    ANNOTATIONS may be a folder: its files are then taken for annotations, predictions by classifier, gold labels,
-    classes and risks, as plausibly doctor sees them, and the first line says so.
+    ANNOTATIONS may be a folder, whose files plausibly doctor identifies as annotations, predictions by classifier, gold
+    labels, classes and risks; the first line says so.
 
-    With --require, requirements.csv and the last lines say how probably each classifier meets each requirement, under
-    every run that takes as much for evidence as the first one. Exit status: 0, or 3 if a requirement is not met, 2
-    after bad input, 1 under --strict.
+    With --require, requirements.csv and the last lines say with what probability each classifier meets each
+    requirement, under every run that uses as much evidence as the first. Exit status: 0, or 3 if a requirement is not
+    met, 2 after bad input, 1 if chains did not converge with --strict.
 
     Options
     -------
     format
         Format of the tables; parquet is smaller and faster for many cases.
     quick
-        Stop at the numbers that are printed: no report, no further metrics of lists and, where no model is named, no
-        other one for comparison.
+        Stop at the numbers that are printed: no report, no further metrics of lists and, unless models are named, no
+        models for comparison.
     """
     suffix = f".{format}"
     data, asked = _of_folder(data, models, asked, quiet=output.quiet)

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 #: Options that are alike in the commands that have them: their names, what their values are called, and their help.
 SHARED = """
 layout NAME --layout --from
-    Layout of the table or file where two fit, or none is recognised: table, wide, counts, cases, alt-test, nested and
+    Layout of the table or file, if two fit or none is recognised: table, wide, counts, cases, alt-test, nested and
     others.
 missing TEXT,…
     Labels that stand for no answer, such as n/a,uncertain; rows with one of them, or a blank label, are left out, and
     their number is printed.
 repeats
-    Several answers of one annotator to one case: refuse them, keep the first or the last, take the rows for one answer
-    with several labels (ties), or for readings of their own (agreement, discrepancy).
+    What to do with several answers of one annotator to one case: refuse them, keep the first or the last, take them as
+    one answer with several labels (ties) or, for agreement and discrepancy, as separate readings.
 classes FILE|NAME,…
     Class names: a file with one per line, or names with commas, such as 0,1; grades in their order, the lowest first.
 choices
@@ -37,14 +37,13 @@ choices
 risks FILE
     Risk of each class (0, 1 or 2), one per line.
 predictions NAME=FILE
-    Name of a classifier and file of its predictions: cases × classes, or one class, label or score of each case (.npy,
-    .csv, .txt, .parquet, .json, .jsonl); FILE:COLUMN if it is one column of a table. Repeat for each.
+    Name of a classifier and file of its predictions (.npy, .csv, .txt, .parquet, .json, .jsonl): cases × classes, or
+    one class, label or score for each case; FILE:COLUMN for one column of a table. Repeat for each.
 logits NAME
     Classifier whose predictions are logits, or all; they become probabilities by a softmax over classes (a single
     column by a sigmoid) before anything else. Repeat for each.
 gold FILE
-    Gold labels, known to be right: a table with the columns case and label, joined by case. How many cases have one is
-    printed.
+    Gold labels, known to be right: a table with the columns case and label. Prints how many cases have one.
 clusters COLUMN
     Column of the clusters of cases to resample, such as patients. By default every case is its own cluster.
 by COLUMN,…
@@ -54,8 +53,8 @@ intersections
 extra
     What to do with predictions of cases that are not annotated.
 unpredicted
-    What to do with annotated cases of which a classifier has no prediction: refuse them, or leave them out. To count a
-    case as missed, write a row for it without an answer instead.
+    What to do with annotated cases without a prediction: refuse them, or leave them out. To count a case as missed,
+    write a row for it without an answer instead.
 distance NAME
     Distance between two labels: nominal, squared, absolute, hinge, jaccard, or any that plausibly agreement takes. By
     default by their type, such as nominal for categories, ordinal for grades and bleu for texts.
@@ -82,7 +81,7 @@ shard N
 resume
     Store posteriors as Zarr folders, so that an interrupted run can continue.
 fresh
-    Sample again instead of reusing existing posteriors, and replace what --out holds of other data.
+    Sample again instead of reusing existing posteriors, and replace results of other data in --out.
 out FOLDER
     Folder for tables and figures; created if needed.
 seed
@@ -393,19 +392,19 @@ class MetricOptions:
         otherwise the exit status is 3. Repeat for each.
     truth
         What classifiers are compared with: the most plausible class of every draw, what one expert would say
-        (annotator), or what several would decide (panel). With the former of these two, no model is fitted, nor for
-        panels of the annotators themselves where every case has enough labels.
+        (annotator), or what several would decide (panel). No model is fitted for annotator, nor for panels of these
+        annotators (--readers these) if every case has enough labels.
     readers
-        Whom --truth panel is of: other experts, who differ from the annotators as these do from each other, or these
-        annotators. By default others, if annotators have names.
+        Members of the panel of --truth panel: other experts, who differ from the annotators as these do from each
+        other, or these annotators. By default others, if annotators have names.
     gold_positive LABEL
-        Gold label of the positive class, the second of two, if gold labels are called otherwise, such as malignant
-        where annotations are scores; every other gold label is then the first class.
+        Gold label of the positive class, if gold labels have other names than the classes, such as malignant where
+        annotations are scores; all other gold labels are then the negative class.
     threshold_from FILE
         Annotations of other cases, with rows in the same predictions, on which the threshold of each classifier is
         chosen, against what one expert would say (or --truth panel).
     threshold_at NAME=VALUE
-        What the threshold of --threshold-from has there: specificity, sensitivity or net_benefit. By default
+        Specificity, sensitivity or net_benefit that the threshold of --threshold-from reaches there. By default
         specificity=0.9.
     """
 

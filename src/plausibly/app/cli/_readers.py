@@ -35,7 +35,7 @@ def readers(
     output: options.Output,
     **asked: Any,
 ) -> None:
-    """Compare a model with readers, or readers in two conditions, for other readers and other cases.
+    """Compare a model with readers, or readers in two conditions, with intervals for other readers and cases.
 
     Takes a table of readers' scores or classes (case, annotator, score or label, and condition if there are two), and
     gold labels; without them, the readers are the truth. Prints differences with intervals that hold for other readers

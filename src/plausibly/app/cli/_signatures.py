@@ -194,7 +194,7 @@ def _with_help(one: inspect.Parameter, told: str, words: Sequence[str]) -> Any:
         return hint
     info = typer.Option() if given is None else copy(given)
     flags = [word for word in words if word.startswith("-")] or [f"--{one.name.replace('_', '-')}"]
-    info.help, info.param_decls = told, info.param_decls or flags
+    info.help, info.param_decls, info.show_default = told, info.param_decls or flags, "By default" not in told
     if hint is not bool:
         info.metavar = info.metavar or next((word for word in words if not word.startswith("-")), None)
     return Annotated[hint if given is None else get_args(hint)[0], info]

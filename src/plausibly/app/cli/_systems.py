@@ -46,7 +46,7 @@ def systems(
     output: options.Output,
     **asked: Any,
 ) -> None:
-    """Rank systems by the outcomes that people would give, from few of theirs and many of judges.
+    """Rank systems by the outcomes that people would give, from few outcomes by people and many by judges.
 
     Judges, such as language models, rated many cases; people rated some of them, chosen at random. Prints the ranking
     with P(best), what limits it, what to rate next and how well judges agree with people. All numbers are closed

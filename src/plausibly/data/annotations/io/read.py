@@ -47,8 +47,8 @@ def read_annotations(
         with a case and a label in each row, or of JSON ``{case: label}``; or a data frame, a ``datasets.Dataset``,
         columns, records, triples or nested mappings in memory.
         ``.json``: rankings, as nested lists or as an object with names (:meth:`Annotations.from_rankings`); or an
-        export of Label Studio, whose annotators are those who completed the annotations. Annotations that were
-        cancelled or hold no answer are left out, with a :class:`plausibly.errors.PlausiblyWarning` that counts them.
+        export of Label Studio. Annotations that were cancelled or hold no answer are left out, with a
+        :class:`plausibly.errors.PlausiblyWarning` that counts them.
         ``.json``, ``.jsonl``, ``.csv``, ``.tsv``, ``.parquet``: one row per case. The field ``annotations`` (or
         ``labels``) is a list of answers or a mapping from annotator to answer; ``annotators`` may name the annotators
         of a list. Other fields are metadata (see :func:`plausibly.read_metadata`). Lists in the cells of CSV files are
@@ -56,37 +56,37 @@ def read_annotations(
         may have a ``soft_label`` instead, a mapping from class to probability.
         ``.jsonl``: also an export of Argilla (which may be ``.json``, too), Prodigy or doccano, or the records of a
         long table. If doccano exported a folder with one file per annotator, pass the folder.
-        ``.json``, ``.jsonl``, ``.csv``, ``.eval``: what raters say of the outputs of language models, as Inspect AI,
-        promptfoo, DeepEval, lm-evaluation-harness, MLflow, Langfuse, LangSmith and Phoenix export it. Numbers other
-        than 0 and 1 are scores.
+        ``.json``, ``.jsonl``, ``.csv``, ``.eval``: exports of tools that test language models (Inspect AI, promptfoo,
+        DeepEval, lm-evaluation-harness, MLflow, Langfuse, LangSmith, Phoenix). Numbers but 0 and 1 are scores.
         ``.csv``, ``.tsv``, ``.parquet``: scores (:meth:`Annotations.from_scores`) if a column is named ``score`` and
-        none holds classes; otherwise a long table (:meth:`Annotations.from_table`) if a column is named ``annotator``,
-        ``worker``, ``class``, ``label``, ``rank`` or ``confidence``, or if case, annotator and class have other names
-        that are usual, such as ``image_id``, ``reader`` and ``diagnosis`` (a warning says so; numbers in a column
-        ``rating`` or ``grade`` are then scores); or a column per annotator, called so (``Rater1``, ``r2``) or with the
-        same few texts as another; otherwise label counts (:meth:`Annotations.from_counts`), with or without a header,
-        without a column that is the sum of all others. Numbers that may be either are refused. A long table with a
-        column ``annotation`` in place of ``annotator`` has anonymous annotators. An apostrophe before text that begins
-        like a formula ("'=x") is removed.
-        ``.npy``: label counts.
-        ``.soc``, ``.soi``, ``.toc``, ``.toi``: PrefLib. One file is one case, named after the file; its alternatives
-        are the classes and its voters anonymous annotators. A folder of such files is read as one case per file.
+        none holds classes; a long table (:meth:`Annotations.from_table`) if its columns have usual names, such as
+        ``annotator`` and ``class`` (of others, such as ``image_id`` and ``reader``, a warning says so); a column per
+        annotator, called so (``Rater1``, ``r2``) or with the same few texts as another; otherwise label counts
+        (:meth:`Annotations.from_counts`). Numbers that may be either are refused. A column ``annotation`` in place of
+        ``annotator`` numbers anonymous annotators. An apostrophe before a formula ("'=x") is removed.
+        ``.npy``: label counts. ``.soc``, ``.soi``, ``.toc``, ``.toi``: PrefLib, a file (or each file of a folder) for a
+        case, whose alternatives are the classes and whose voters are anonymous annotators.
     classes
-        Class names, or the path of a text file with one name per line. Needed if the file refers to classes by index,
-        or if classes that no annotator names are possible answers. For scores, the names of the classes up to the
-        threshold and above it.
+        Class names, or the path of a text file with one name per line. Needed for classes by index, and for possible
+        answers that no annotator names. For scores, the names of the classes up to the threshold and above it.
     control
-        Label Studio control, Argilla question, or question (or rater) in the export of a tool that tests language
-        models, to read if there are several.
+        Question to read from an export with several: a control, a question, or a rater.
     soft_weight
         Number of annotators behind each soft label; its probabilities are turned into that many labels.
     choices
         What annotators chose from, as for :meth:`Annotations.from_rankings`.
-    case, annotator, label, score, count
-        Column of a table with this role, if it is not found by its name. The column `count` says how often a row
-        is there: patterns of labels by the same annotators, or a class of a case.
+    case
+        Column of cases, if it has none of the usual names.
+    annotator
+        Column of annotators, if it has none of the usual names.
+    label
+        Column of labels, if it has none of the usual names.
+    score
+        Column of scores, if it has none of the usual names.
+    count
+        Column that says how often a row occurred, if it has none of the usual names.
     layout
-        Name of the layout, such as ``"wide"``, ``"counts"`` or ``"alt-test"``, where two fit or none is recognised.
+        Name of the layout, such as ``"wide"``, ``"counts"`` or ``"alt-test"``, if two fit or none is recognised.
     repeats
         What to do with several answers of one annotator to one case: ``"refuse"``, the default; ``"first"`` or
         ``"last"`` (by a column ``round`` or ``time``, else by rows); ``"ties"``, if the rows of a table are one answer
