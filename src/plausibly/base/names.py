@@ -28,6 +28,9 @@ _ABSENT |= {
 }
 _UNCLEAR = {"none", "unknown", "uncertain", "unsure", "unclear", "undetermined", "indeterminate", "equivocal"}
 _SEPARATORS = re.compile(r"(?<=[^\W\d_])[\s_.\-]+(?=[^\W_])|(?<=[^\W_])[\s_.\-]+(?=[^\W\d_])")
+RARE = 10  #: times less often than another is how often a typo is named
+_WORD = re.compile(r"[^\W\d_]{5,}")  # shorter words are often a letter apart without being typos
+_LONGEST = 100  # part of a name in which typos are looked for
 _FOR_NOTHING = (99, 999, 9999, -1, -9, -99, -999, -9999)  #: numbers that tables have where there is no answer
 
 
@@ -130,6 +133,36 @@ def plain_name(name: str) -> str:
     """Write a name without what readers overlook; what stands between two digits tells numbers apart and stays."""
     folded = normalize("NFKC", name).casefold().strip()
     return folded.lstrip("0") or "0" if folded.isdecimal() else _SEPARATORS.sub("", folded)
+
+
+def misspelt(names: Sequence[str], counts: Sequence[int]) -> list[tuple[int, int]]:
+    """Find names that are rare next to another from which they differ by one letter, or two that changed places.
+
+    Positions of both, the rare name first. Two such names become equal if at most one letter of each is left out.
+
+    Examples
+    --------
+    >>> misspelt(["malignant", "malignnat", "benign"], [40, 1, 30])
+    [(1, 0)]
+    """
+    commonest: dict[str, int] = {}
+    for code, name in enumerate(names):
+        for short in shortened(name):
+            if counts[code] > counts[commonest.setdefault(short, code)]:
+                commonest[short] = code
+    found = []
+    for code, name in enumerate(names):
+        near = max((commonest[short] for short in shortened(name)), key=lambda other: counts[other])
+        if 0 < counts[code] * RARE <= counts[near] and plain_name(name) != plain_name(names[near]):
+            found.append((code, near))
+    return found
+
+
+def shortened(name: str) -> set[str]:
+    """The name, and the name without any single letter of its longer words."""
+    folded = normalize("NFKC", name).casefold()
+    letters = [at for word in _WORD.finditer(folded[:_LONGEST]) for at in range(*word.span())]
+    return {folded, *(folded[:at] + folded[at + 1 :] for at in letters)}
 
 
 def numbered(n: int) -> np.ndarray:

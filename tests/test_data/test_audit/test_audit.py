@@ -469,3 +469,28 @@ def test_a_few_second_answers_of_an_annotator_are_serious():
     often = [(case, who, "z") for case, who, _ in rows[::2]]
     found = pb.audit(pd.DataFrame([*rows, *often], columns=table.columns), choices="all")
     assert "second answers" not in serious(found)
+
+
+def test_a_typo_of_a_class_is_named_first_with_its_row_by_every_command(tmp_path):
+    rows = [(f"p{case}", who, ("benign", "malignant")[case % 2]) for case in range(12) for who in ("ann", "bob")]
+    table = pd.DataFrame(rows, columns=["case", "annotator", "label"])
+    table.loc[7, "label"] = "malignnat"
+    labels, scores = tmp_path / "a.csv", tmp_path / "A.csv"
+    table.to_csv(labels, index=False)
+    pd.DataFrame({"case": table["case"].unique(), "benign": 0.3, "malignant": 0.7}).to_csv(scores, index=False)
+    place = f"{labels}: row 8 (case 'p3', annotator 'bob'): 'malignnat' (1 of 24) looks like 'malignant' (11 of 24)"
+    refused = plausibly("evaluate", labels, "--predictions", f"A={scores}", "--out", tmp_path / "out")
+    assert refused.exit_code == 2
+    assert "no column for 'malignnat'; if 'malignnat' is 'malignant' misspelt, correct it" in refused.stderr
+    for start, told in (
+        ("Note: ", refused.stderr),
+        ("Note: ", succeed("audit", labels).stderr),
+        ("Note: ", succeed("agreement", labels, "--replicates", 0).stderr),
+        ("First: ", plausibly("doctor", labels, scores).output),
+    ):
+        assert " ".join(told.split()).startswith(f"{start}{place} misspelt: correct it in the file")
+    assert "serious: misspelt class names." in succeed("audit", labels).output
+    table.loc[[1, 3], "label"] = "malignnat"  # too often for a typo
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tell_doubts(pb.Annotations.from_table(table))

@@ -278,12 +278,13 @@ def _flags(who: Groups, expected: Values, distances: Sequence[Values], people: i
     critical = stdtrit(np.maximum(n - 1, 1), 1 - _LEVEL)
     at_chance = ~np.logical_or.reduce([gain > critical * error for gain, error in gains])
     by_chance = _mean_and_error(who, expected, people)[0]
-    better = (gains[0][0] / by_chance)[(n >= LEAST) & ~at_chance]
+    better = (n >= LEAST) & ~at_chance
+    typical = np.median(gains[0][0][better] / by_chance[better]) if better.any() else 0.5
     best = np.zeros(people)
     np.maximum.at(best, who, expected)
     gain, error = _mean_and_error(np.append(who, np.arange(people)), np.append(expected - distances[0], best), people)
     critical = stdtrit(np.maximum(n - 1, 1), 1 - min(_LEVEL, _LEVEL_OF_ALL / people))
-    unclear = at_chance & ~(gain + critical * error < by_chance * (np.median(better) if len(better) else 0.5))
+    unclear = at_chance & ~(gain + critical * error < typical * by_chance)
     return np.select([(n < LEAST) | unclear, at_chance], [TOO_FEW, NO_BETTER], "").astype(object)
 
 

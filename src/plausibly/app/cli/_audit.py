@@ -11,7 +11,8 @@ from plausibly.app.cli._app import example
 from plausibly.app.cli._folder import make_folder
 from plausibly.app.cli._output import check_table, say, show, write_table
 from plausibly.app.results.audit import screen
-from plausibly.data.audit import SERIOUS, checks_of, read_for_audit, serious
+from plausibly.data.annotations import Annotations
+from plausibly.data.audit import SERIOUS, checks_of, read_for_audit, serious, tell_doubts
 from plausibly.data.understood import understood
 
 FOUND = 1  #: exit status under --strict
@@ -58,6 +59,8 @@ def audit(
     files = options.parse_files(predictions)
     read, repeats = read_for_audit(data.source, None, data.choices)
     if not quiet:
+        if isinstance(read, Annotations):
+            tell_doubts(read, data.source)
         say(f"{understood(read, data.source)}.")
     found = checks_of(read, repeats, files or None, extra)
     if out is not None:

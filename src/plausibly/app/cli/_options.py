@@ -246,7 +246,7 @@ class AnnotatedData(Reading):
         with naming_file(source):
             read = annotations_of(source, self.choices, told=self.missing is not None)
         if isinstance(read, Annotations):
-            tell_doubts(read)
+            tell_doubts(read, source)
         if progress:
             say(f"{understood(read, source, self.further)}.")
         return read
@@ -551,9 +551,9 @@ def checked(
     from plausibly.data.audit import tell_doubts
     from plausibly.data.understood import understood
 
+    tell_doubts(labels, source)
     if not quiet:
         say(f"{understood(labels, source, used)}.")
-    tell_doubts(labels)
     return labels if classes is None else labels.in_order(read_classes(classes))
 
 

@@ -19,7 +19,6 @@ from plausibly.base.names import listed, many, no_answers, some
 from plausibly.base.shown import Shown
 from plausibly.data.annotations import Annotations
 from plausibly.data.annotations.io.files import TABLES, check_path, ending, named_file
-from plausibly.data.audit import pasted
 
 _BEGINNING = "predictions"  # how names of files of classifiers often begin
 
@@ -209,12 +208,10 @@ def _one_annotator(one: Looked, main: Looked) -> Looked | None:
 
 
 def _cautions(one: Looked) -> Iterator[str]:
-    """Say that further labels follow from the first ones, or that cases were pasted twice, if so."""
-    if isinstance(one.content, Annotations):
-        if (rounds := one.content.rounds) is not None:
-            yield rounds.told
-        if (told := pasted(one.content)) is not None:
-            yield told
+    """Say what may be wrong in annotations, and that further labels follow from the first ones, if so."""
+    yield from one.faults
+    if isinstance(one.content, Annotations) and (rounds := one.content.rounds) is not None:
+        yield rounds.told
 
 
 def _together(main: Looked, files: Iterable[Looked], classes: Looked | None) -> tuple[Together, list[str]]:

@@ -14,9 +14,9 @@ import pyarrow as pa
 from plausibly.app.doctor._hints import ROLES, refuse_unknown, roles_by_words
 from plausibly.app.doctor._looked import Looked, Role
 from plausibly.app.doctor._outcomes import Found, comparisons_in, outcomes_in
-from plausibly.base.errors import FileError, PlausiblyError, PlausiblyWarning, PredictionError
+from plausibly.base.errors import DataWarning, FileError, PlausiblyError, PlausiblyWarning, PredictionError
 from plausibly.base.names import many, some
-from plausibly.data.annotations import Scores, read_classes, read_metadata
+from plausibly.data.annotations import Annotations, Scores, read_classes, read_metadata
 from plausibly.data.annotations.io.columns import is_number, is_number_type, list_of
 from plausibly.data.annotations.io.exports import SecondAnswers
 from plausibly.data.annotations.io.files import TABLES, ending, lines_of, naming, read_npy, read_text, suffix_of
@@ -31,6 +31,7 @@ from plausibly.data.annotations.io.spellings import CASE, COLUMNS, OUTCOMES, PRE
 from plausibly.data.annotations.io.table_files import read_columns
 from plausibly.data.annotations.io.wide import SURVEY
 from plausibly.data.annotations.shown import ComparisonsError
+from plausibly.data.audit import tell_doubts
 from plausibly.data.labels import Labels
 from plausibly.data.understood import understood
 
@@ -60,8 +61,9 @@ def look(
                 found = replace(_annotations(path, opened), files=files or {}, asked=asked)
             else:
                 found = _look(path, classes)
-        notes = dict.fromkeys(str(one.message).removeprefix(f"{path}: ") for one in told)
-        return replace(found, notes=[note for note in notes if re.search(r"\bleft\b", note)])
+        kinds = {str(one.message).removeprefix(f"{path}: "): one.category for one in told}
+        faults = [note for note, kind in kinds.items() if issubclass(kind, DataWarning)]
+        return replace(found, notes=[note for note in kinds if re.search(r"\bleft\b", note)], faults=faults)
     except PlausiblyError as error:
         words = str(error)
         while words.startswith(f"{path}: "):
@@ -288,6 +290,8 @@ def _annotations(path: Path, source: Source) -> Looked:
         why = str(error).removeprefix(f"{path}: ")
         words = f"labels of any type: {labels}, but no annotations ({why})"
         return Looked(path, "labels", words, _taken(source), labels=labels, cases=labels.cases)
+    if isinstance(read, Annotations):
+        tell_doubts(read, source)
     form = "scores" if isinstance(read, Scores) else known.name if known is not None else "annotations"
     taken = _taken(source)
     by = [name for name, what in taken.items() if what == "group of cases"]

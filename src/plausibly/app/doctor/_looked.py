@@ -68,6 +68,8 @@ class Looked:
         Column of the conditions under which readers read every case, as in a reader study.
     notes
         What was left out of what is read, and why.
+    faults
+        What may be wrong in what is read.
     """
 
     path: Path
@@ -88,6 +90,7 @@ class Looked:
     asked: Mapping[str, str] = field(default_factory=dict)
     conditions: str | None = None
     notes: Sequence[str] = ()
+    faults: Sequence[str] = ()
 
     @property
     def by_one(self) -> bool:

@@ -15,7 +15,7 @@ def screen(found: pd.DataFrame, annotations: Annotations | Scores) -> Screen:
     words = f"; serious: {', '.join(grave)}" if grave else "; nothing serious" if len(some) and not odd else ""
     rows = some.sort_values("check", key=lambda names: ~names.isin(grave), kind="stable")
     meant = dict(zip(rows["check"], rows["meaning"], strict=True))
-    notes = [f"{name}: {meant[name].rstrip('.')}." for name in grave]
+    notes = [f"{name}: {meant[name].rstrip('.')}." for name in serious(found, told=False)]
     shown = [(row["check"], cell(row["count"]), row["examples"]) for row in rows.to_dict("records")]
     table = Table(("check", "found", "such as"), shown, left=(0, 2))
     told = f"{len(some)} of {len(found)} checks found something" if len(some) else f"{len(found)} checks found nothing"

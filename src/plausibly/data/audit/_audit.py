@@ -30,6 +30,7 @@ SERIOUS = (
     "identical annotators",
     "cases pasted twice",
     "similar class names",
+    "misspelt class names",
     "odd classes among numbers",
     "missing labels as classes",
     "mismatched predictions",
@@ -37,7 +38,12 @@ SERIOUS = (
     "predictions by an annotator",
     "exchanged classes",
 )
-TOLD = ("identical annotators", "cases pasted twice", "similar class names")  #: by every command that reads them
+TOLD = (
+    "identical annotators",
+    "cases pasted twice",
+    "similar class names",
+    "misspelt class names",
+)  #: by every command that reads them
 COLUMNS = ("check", "count", "of", "examples", "meaning")
 #: Checks of classes, which scores do not have.
 _OF_CLASSES = (

@@ -1,6 +1,7 @@
 """What every command says of the annotations, or labels, that it read, where it may make results wrong."""
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -9,56 +10,91 @@ from jaxtyping import Int, UInt64
 from scipy.sparse.csgraph import connected_components
 
 from plausibly.base.errors import AnnotationError, DataWarning
-from plausibly.base.names import listed, many, same_names
+from plausibly.base.names import listed, many, misspelt, same_names
 from plausibly.data.annotations import Annotations
+from plausibly.data.annotations.io.source import Source
 from plausibly.data.audit._annotations import identical
 from plausibly.data.audit._finding import fingerprints
 from plausibly.data.audit._repeats import pasted
 from plausibly.data.labels import Labels
 
 
-def tell_doubts(read: Annotations | Labels) -> None:
-    """Warn of annotators who say the same, of names that look alike, and of a table that was pasted twice.
+def tell_doubts(read: Annotations | Labels, source: Source | None = None) -> None:
+    """Warn of names that look alike, of annotators who say the same, and of a table that was pasted twice.
+
+    The first label that is spelled in the rarer way is named by its row, if a `source` is a table.
 
     Examples
     --------
     >>> import warnings
     >>> with warnings.catch_warnings(record=True) as told:
     ...     warnings.simplefilter("always")
-    ...     tell_doubts(Annotations.from_labels([["wart", "Wart"]]))
+    ...     tell_doubts(Annotations.from_labels([["wart", "wart", "Wart"]]))
     >>> print(told[0].message)
-    The classes 'Wart' and 'wart' differ only in capitals, blanks, punctuation or leading zeros: if they mean the \
-same, write them in one way.
+    case '0', annotator '3': the classes 'Wart' and 'wart' differ only in capitals, blanks, punctuation or leading \
+zeros: if they mean the same, write them in one way.
     """
-    for told in _doubts(read):
+    for told in _doubts(read, source):
         warnings.warn(told, DataWarning, stacklevel=2)
 
 
-def _doubts(read: Annotations | Labels) -> Iterator[str]:
-    names = read.annotators
-    for group in identical_annotators(read):
-        who = listed(names[group].tolist()) if len(group) < len(names) else f"All {many(len(names), 'annotator')}"
+def _doubts(read: Annotations | Labels, source: Source | None) -> Iterator[str]:
+    names, labels = read.annotators, isinstance(read, Labels)
+    classes, counts = _classes(read)
+    what = "labels" if labels else "classes"
+    for rare, near in misspelt(classes, counts) if 2 * len(classes) < sum(counts) else ():  # not of texts
+        one, other = (f"{classes[at]!r} ({counts[at]:,} of {sum(counts):,})" for at in (rare, near))
         yield (
-            f"{who} say the same of each case that they share: if they are one person, or a copy, keep one of them, "
-            "since equal answers count as agreement."
+            f"{_place(read, source, classes[rare])}: {one} looks like {other} misspelt: correct it in the file, since "
+            "it counts as another class."
         )
-    labels = isinstance(read, Labels)
-    texts = dict.fromkeys(one for one in read.values.tolist() if isinstance(one, str)) if labels else read.classes
-    named = {"labels" if labels else "classes": texts, "cases": read.cases}
+    named = {what: classes, "cases": read.cases}
     named |= {} if (read.numbered if labels else read.anonymous) else {"annotators": names}
     for what, found in named.items():
         alike: dict[str, list[str]] = {}
         for first, again in same_names(map(str, found)):
             alike.setdefault(first, [first]).append(again)
         if alike:
-            shown = listed([*map(repr, next(iter(alike.values())))])
+            group = next(iter(alike.values()))
+            shown = listed([*map(repr, group)])
             shown += f" (and {many(len(alike) - 1, 'further group')})" if len(alike) > 1 else ""
+            of = {one: counts[classes.index(one)] for one in group} if found is classes else {}
             yield (
-                f"The {what} {shown} differ only in capitals, blanks, punctuation or leading zeros: if they mean the "
-                "same, write them in one way."
+                f"{_place(read, source, min(of, key=of.__getitem__)) + ': t' if of else 'T'}he {what} {shown} differ "
+                "only in capitals, blanks, punctuation or leading zeros: if they mean the same, write them in one way."
             )
+    for group in identical_annotators(read):
+        who = listed(names[group].tolist()) if len(group) < len(names) else f"All {many(len(names), 'annotator')}"
+        yield (
+            f"{who} say the same of each case that they share: if they are one person, or a copy, keep one of them, "
+            "since equal answers count as agreement."
+        )
     if not labels and (told := pasted(read)) is not None:
         yield told
+
+
+def _classes(read: Annotations | Labels) -> tuple[list[str], list[int]]:
+    """Names of classes, or labels that are text, and how often each is given."""
+    if isinstance(read, Annotations):
+        return read.classes.tolist(), np.bincount(read.entry_class, minlength=read.n_classes).tolist()
+    found = Counter(one for one in read.values.tolist() if isinstance(one, str))
+    return list(found), list(found.values())
+
+
+def _place(read: Annotations | Labels, source: Source | None, name: str) -> str:
+    """Say where a class, or label, is named first: the row of a table, and the case and the annotator."""
+    if isinstance(read, Annotations):
+        at = read.entry_annotation[np.flatnonzero(read.classes[read.entry_class] == name)[0]]
+        case, who = read.annotation_case[at], read.annotation_annotator[at]
+    else:
+        at = next(row for row, one in enumerate(read.values.tolist()) if one == name)
+        case, who = read.case[at], read.annotator[at]
+    place = f"case {str(read.cases[case])!r}, annotator {str(read.annotators[who])!r}"
+    table = source if source is None or source.parts is None else source.parts.get(str(read.annotators[who]))
+    if table is None or not table.names or table.path is None:
+        return place
+    rows = [row for cells in table.texts.values() for row in np.flatnonzero(cells == name)]
+    return f"{table.path}: " + (f"row {min(rows) + 1} ({place})" if rows else place)
 
 
 def identical_annotators(read: Annotations | Labels) -> list[Int[np.ndarray, " annotator"]]:

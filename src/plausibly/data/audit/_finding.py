@@ -24,7 +24,7 @@ MEANINGS = {
     "similar class names": "Class names that differ only in capitalisation, spaces or punctuation. Probably the same "
     "class.",
     "misspelt class names": "Class names that differ by one letter from one that is used at least {note} times as "
-    "often. Probably a typo.",
+    "often. Probably a typo, which counts as a class of its own: correct it in the file.",
     "odd classes among numbers": "Rare classes that are no numbers, or far from all others, where the others are "
     "numbers. Probably typos, which make names of grades: correct them, or leave such rows out.",
     "missing labels as classes": "Class names that stand for a missing answer and are counted as a diagnosis like any "

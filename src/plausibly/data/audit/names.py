@@ -1,19 +1,15 @@
 """Names that look like another's, and what one annotator said of one case under two of them."""
 
 import re
-import unicodedata
 from collections.abc import Iterator
 
 import numpy as np
 
-from plausibly.base.names import no_answers, plain_name, same_names
+from plausibly.base.names import RARE, misspelt, no_answers, plain_name, same_names
 from plausibly.data.annotations import Annotations
 from plausibly.data.annotations.io.columns import odd_among_numbers
 from plausibly.data.audit._finding import SHOWN, Finding, Prints, known_names
 
-_WORD = re.compile(r"[^\W\d_]{5,}")  # shorter words are often a letter apart without being typos
-_LONGEST = 100  # part of a name in which typos are looked for
-_RARE = 20  # times less often than another is how often a typo is named
 _NUMBERED = re.compile(r"(.*[^\W\d_].*?)(?:[\s_.#/-]*\(\d{1,2}\)|[_.#/-]\d{1,2}|\s+#?\d{1,2})")
 
 
@@ -25,36 +21,12 @@ def of_names(annotations: Annotations) -> Iterator[Finding]:
         yield Finding(f"similar {what} names", len(alike), len(names), alike)
         if what == "class":
             counts = np.bincount(annotations.entry_class, minlength=len(names))
-            typos, odd = _typos(names.tolist(), counts.tolist()), odd_among_numbers(names, counts)
-            yield Finding("misspelt class names", len(typos), len(names), typos, str(_RARE))
+            found, odd = misspelt(names.tolist(), counts.tolist()), odd_among_numbers(names, counts)
+            typos = [f"{names[b]} ({counts[b]:,} times) = {names[a]} ({counts[a]:,})" for a, b in found]
+            yield Finding("misspelt class names", len(typos), len(names), typos, str(RARE))
             yield Finding("odd classes among numbers", len(odd), len(names), odd)
             for check, found in zip(("missing labels as classes", "unclear classes"), no_answers(names), strict=True):
                 yield Finding(check, len(found), len(names), found)
-
-
-def _typos(names: list[str], counts: list[int]) -> list[str]:
-    """Names that are rare next to another from which they differ by one letter, or two that changed places.
-
-    Two such names become equal if at most one letter of each is left out.
-    """
-    commonest: dict[str, int] = {}
-    for code, name in enumerate(names):
-        for short in _shortened(name):
-            if counts[code] > counts[commonest.setdefault(short, code)]:
-                commonest[short] = code
-    found = []
-    for code, name in enumerate(names):
-        near = max((commonest[short] for short in _shortened(name)), key=lambda other: counts[other])
-        if 0 < counts[code] * _RARE <= counts[near] and plain_name(name) != plain_name(names[near]):
-            found.append(f"{names[near]} ({counts[near]:,} times) = {name} ({counts[code]:,})")
-    return found
-
-
-def _shortened(name: str) -> set[str]:
-    """The name, and the name without any single letter of its longer words."""
-    folded = unicodedata.normalize("NFKC", name).casefold()
-    letters = [at for word in _WORD.finditer(folded[:_LONGEST]) for at in range(*word.span())]
-    return {folded, *(folded[:at] + folded[at + 1 :] for at in letters)}
 
 
 def _numbered(names: list[str]) -> dict[int, int]:
