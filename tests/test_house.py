@@ -20,8 +20,8 @@ LIMITS: dict[str, dict[str, int]] = {
     "lines of code": {
         "aggregation": 5815,  # panels of a sweep, and their rows; width of intervals
         "agreement": 8795,  # reader studies; models that rate higher; who leans, without those who lean; who is named
-        "app": 13865,  # one budget of lines, notes.txt; requirements that constants would meet; doctor names typos
-        "base": 2340,  # lanes of rejection, from posterior; results in notebooks; what notes are faults; typos, from data
+        "app": 13865,  # one budget of lines, notes.txt; requirements that constants would meet; typos in doctor
+        "base": 2340,  # lanes of rejection, from posterior; results in notebooks; what notes are faults; typos
         "data": 15790,  # columns of class names; NAME=FILE; sets in a cell, rows of spans; what to give instead
         "decisions": 3888,  # what is said of sets without the prior
         "distances": 1858,  # distances of sets
