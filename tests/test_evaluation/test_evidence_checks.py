@@ -207,8 +207,8 @@ def test_limits_are_named_and_evaluate_warns_of_them_where_predictions_are_evide
 
 
 def test_names_of_ties_share_the_plurality():
-    chosen = np.array([[[True, False, False]] * 3])
-    votes = np.array([[1, 1, 1], [1.5, 1.5, 0], [0, 3, 0]])
+    chosen = np.array([[[True] * 3, [False] * 3, [False] * 3]])
+    votes = np.array([[1, 1.5, 0], [1, 1.5, 3], [1, 0, 0]])
     assert checks._label_shares(votes, chosen).T.round(3).tolist() == [[round((1 / 3 + 1 / 2) / 3, 3), 0, 0.333]]
 
 

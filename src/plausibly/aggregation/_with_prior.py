@@ -7,11 +7,11 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from plausibly.base.progress import Progress
-from plausibly.base.random_streams import Stream, fold_in, generator, stream_words
-from plausibly.data.annotations import Annotations
+from plausibly.base.random_streams import Stream, fold_in, stream_words
+from plausibly.data.annotations import Annotations, Slots
 from plausibly.families import Settled
 from plausibly.families.priors import CasePriors, ClassPrior, PredictionsPrior
-from plausibly.inference import Form, dirichlet_rows
+from plausibly.inference import Form, draw_in_place
 
 CHAINS_OF = 25  #: draws of the shared parameters given each of which Markov chains run, at most
 PARTS_OF_MEAN = 40  #: draws of the shared parameters over which an expected plausibility is averaged, at most
@@ -127,12 +127,11 @@ def sample_by_prior(
     ``sample`` is given prior shapes, a number of draws and keys, and returns plausibilities and statistics. The result
     has plausibilities of all slots and the statistics.
     """
-    words = stream_words(keys)[Stream.PRIOR]
     found, statistics = [], []
     for number, (priors, n) in enumerate(learned.parts(draws, CHAINS_OF)):
-        own = keys if number == 0 else fold_in(keys, np.full(len(words), number))
+        own = keys if number == 0 else fold_in(keys, np.full(len(keys), number))
         core, more = sample(priors.core_shape, n, own)
-        found.append(_split(priors, core, words, number))
+        found.append(_split(priors, core, stream_words(own)[Stream.PRIOR]))
         statistics.append(more)
     order = learned.turns(draws)
     joined = {name: np.concatenate([more[name] for more in statistics], axis=1)[:, order] for name in statistics[0]}
@@ -140,16 +139,15 @@ def sample_by_prior(
 
 
 def _split(
-    priors: CasePriors, core: Float[np.ndarray, "chain draw core"], words: np.ndarray, number: int
+    priors: CasePriors, core: Float[np.ndarray, "chain draw core"], words: np.ndarray
 ) -> Float[np.ndarray, "chain draw slot"]:
     """Split the remainder among likely classes and what is left of it."""
     slots, parent = priors.slots, priors.core_of()
-    out = core[..., parent]
-    unnamed = priors.core.is_remainder[parent]
-    for case in range(len(words)):
-        own = np.arange(*slots.start[case : case + 2])
-        own = own[unnamed[own]]
-        if len(own) > 1:
-            shape = np.broadcast_to(priors.shape[own], (core.shape[0] * core.shape[1], len(own)))
-            out[..., own] *= dirichlet_rows(generator(words[case], number), shape).reshape(*core.shape[:2], -1)
+    out, at = core[..., parent], np.flatnonzero(priors.core.is_remainder[parent])
+    if len(at):
+        cases, case = np.unique(slots.case[at], return_inverse=True)
+        start = np.searchsorted(case, np.arange(len(cases) + 1))
+        shares = np.repeat(priors.shape[at, None].astype(np.float32), core.shape[0] * core.shape[1], axis=1)
+        draw_in_place(shares, Slots(case, slots.class_index[at], slots.n_classes[at], start), words[cases])
+        out[..., at] *= shares.T.reshape(*core.shape[:2], -1)
     return out

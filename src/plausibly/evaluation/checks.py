@@ -20,6 +20,7 @@ from plausibly.evaluation.panel_tables import agreement, first_choices
 from plausibly.evaluation.seen_labels import ceiling, some_cases
 from plausibly.evaluation.truth import check_labels, first_choice_shares
 from plausibly.families.priors import Evidence, PredictionsPrior
+from plausibly.inference.draws import categorical
 from plausibly.metrics.inputs import check_break_ties
 from plausibly.posterior import annotations_of
 from plausibly.posterior.says import are_shares
@@ -189,30 +190,30 @@ def _agreement(results: Any) -> Iterator[tuple[Any, ...]]:
 def _plurality(
     annotations: Annotations, evidence: Evidence, choice: Int[np.ndarray, "classifier case"], seed: int
 ) -> Iterator[tuple[Any, ...]]:
-    several = np.flatnonzero(np.diff(annotations.case_start) >= _FEWEST)
-    if not len(several):
+    if not len(several := np.flatnonzero(annotations.per_case >= _FEWEST)):
         return
     prior = PredictionsPrior.learn(annotations, evidence, draws=DRAWS, seed=seed)
     labelled, choice = annotations.select(several), choice[:, several]
-    slots, n_labels = prior.lay_out(labelled).slots, np.diff(labelled.case_start)
-    place = np.arange(len(slots)) - slots.start[slots.case]
-    shape = len(several), int(place.max()) + 1
-    chosen = np.zeros((len(choice), *shape), bool)
-    own = choice[:, slots.case]
-    chosen[:, slots.case, place] = (slots.class_index == own) & (own >= 0)
-    votes = np.zeros(shape)
+    slots, n_labels = prior.lay_out(labelled).slots, labelled.per_case
+    order = np.argsort(-n_labels, kind="stable")  # those with another label are always the first
+    column, place = np.argsort(order)[slots.case], np.arange(len(slots)) - slots.start[slots.case]
+    shape = int(place.max()) + 1, len(several)
+    chosen, votes = np.zeros((len(choice), *shape), bool), np.zeros(shape)
+    chosen[:, place, column] = (slots.class_index == choice[:, slots.case]) & ~slots.is_remainder
     # classes that tie share a label; those of the remainder have none, since nobody named its classes
     shares = first_choice_shares(labelled)[0].of(slots.case * labelled.n_classes + np.maximum(slots.class_index, 0))
-    votes[slots.case, place] = np.where(slots.is_remainder, 0, shares * n_labels[slots.case])
+    votes[place, column] = np.where(slots.is_remainder, 0, shares * n_labels[slots.case])
     observed = _label_shares(votes, chosen)
-    random = np.random.default_rng([int(seed), 2])
-    replicated = np.empty((DRAWS, *observed.shape))
-    together = max(1, _NUMBERS // len(slots))
-    shapes = (prior.shapes(labelled, slots, range(at, min(at + together, DRAWS))) for at in range(0, DRAWS, together))
-    for number, own_shape in enumerate(chain.from_iterable(shapes)):
-        drawn = np.zeros(shape)
-        drawn[slots.case, place] = random.gamma(own_shape) + 1e-30
-        labels = random.multinomial(n_labels, drawn / drawn.sum(1, keepdims=True))
+    random, replicated = np.random.default_rng([int(seed), 2]), np.empty((DRAWS, *observed.shape))
+    parts = np.split(np.arange(DRAWS), range(0, DRAWS, max(1, _NUMBERS // len(slots))))[1:]
+    more = [int((n_labels > number).sum()) for number in range(n_labels.max())]
+    for number, own_shape in enumerate(chain.from_iterable(prior.shapes(labelled, slots, part) for part in parts)):
+        urn, labels = np.zeros((2, *shape), np.float32)
+        urn[place, column] = own_shape
+        for n in more:  # plausibilities are summed out: a class that has a label is likelier for the next (Pólya's urn)
+            at = categorical(urn[:, :n], random), np.arange(n)
+            urn[at] += 1
+            labels[at] += 1
         replicated[number] = _label_shares(labels, chosen)
     expected, error = replicated.mean(0), replicated.std(0, ddof=1)
     p = 2 * ndtr(-np.abs(observed - expected) / np.maximum(error, 1e-12))
@@ -273,13 +274,12 @@ def _fresh(
 
 
 def _label_shares(
-    votes: Float[np.ndarray, "case place"] | Int[np.ndarray, "case place"],
-    chosen: Bool[np.ndarray, "classifier case place"],
+    votes: Float[np.ndarray, "place case"], chosen: Bool[np.ndarray, "classifier place case"]
 ) -> Float[np.ndarray, "check classifier"]:
     """Shares of cases whose most frequent label is the choice; all of whose labels are; or are one other class."""
-    greatest = votes.max(1, keepdims=True)
+    greatest = votes.max(0)
     most = votes >= greatest - 1e-9
-    plurality = ((most / most.sum(1, keepdims=True)) * chosen).sum(-1)
-    unanimous = greatest[:, 0] >= votes.sum(1) - 1e-9
-    ours = (most * chosen).any(-1)
+    plurality = ((most / most.sum(0)) * chosen).sum(1)
+    unanimous = greatest >= votes.sum(0) - 1e-9
+    ours = (most & chosen).any(1)
     return np.stack([plurality.mean(-1), (unanimous & ours).mean(-1), (unanimous & ~ours).mean(-1)])

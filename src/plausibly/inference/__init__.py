@@ -40,13 +40,13 @@ from plausibly.inference._shapes import Shape as Shape
 from plausibly.inference.exact._dirichlet import dirichlet as dirichlet
 from plausibly.inference.exact._dirichlet import dirichlet_tree as dirichlet_tree
 from plausibly.inference.exact._dirichlet import nested_cases as nested_cases
+from plausibly.inference.exact._forms import DRAWN_BY as DRAWN_BY
 from plausibly.inference.exact._forms import KINDS as KINDS
 from plausibly.inference.exact._forms import Dirichlets as Dirichlets
 from plausibly.inference.exact._forms import Form as Form
 from plausibly.inference.exact._forms import Regressions as Regressions
 from plausibly.inference.exact._forms import class_shapes as class_shapes
-from plausibly.inference.exact._forms import dirichlet_rows as dirichlet_rows
-from plausibly.inference.exact._forms import drawn_by as drawn_by
+from plausibly.inference.exact._forms import draw_in_place as draw_in_place
 from plausibly.inference.exact._forms import slot_shapes as slot_shapes
 from plausibly.inference.exact._scores import bucket_scores as bucket_scores
 from plausibly.inference.exact._scores import draw_scores as draw_scores

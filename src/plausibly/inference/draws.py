@@ -53,8 +53,3 @@ def sums(
     rows = math.prod(weights.shape[:-1])
     at = code + n * np.arange(rows)[:, None]
     return np.bincount(at.ravel(), weights.ravel(), n * rows).reshape(*weights.shape[:-1], n)
-
-
-def log_gammas(shape: Float[np.ndarray, "*shape"], random: np.random.Generator) -> Float[np.ndarray, "*shape"]:
-    """Logarithms of gamma variables, by NumPy: of small shapes, most variables are too small for a number."""
-    return np.log(random.standard_gamma(shape + 1)) - random.standard_exponential(shape.shape) / shape

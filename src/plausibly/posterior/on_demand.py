@@ -16,7 +16,7 @@ from xarray.core import indexing
 
 from plausibly.base.errors import FileError
 from plausibly.data.annotations import Slots
-from plausibly.inference import KINDS, Form, Regressions, drawn_by
+from plausibly.inference import DRAWN_BY, KINDS, Form, Regressions
 
 FORM = "closed_form"  #: group in files
 #: groups of log likelihoods: those that enter the posterior once, and others, which ArviZ must not compare
@@ -190,7 +190,7 @@ def with_form(groups: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     if isinstance(form, Regressions):
         for name, values in form.parameters.items():
             variables[f"{_PARAMETER}{name}"] = ("number", *(f"{name}_{axis}" for axis in range(1, values.ndim))), values
-    written = xr.Dataset(variables, attrs={"kind": kind, "seed": form.seed, "drawn_by": drawn_by()})
+    written = xr.Dataset(variables, attrs={"kind": kind, "seed": form.seed, "drawn_by": DRAWN_BY})
     read = {name: data for name, data in groups.items() if name not in LIKELIHOODS or _is_read(data)}
     return {**read, "posterior": groups["posterior"].drop_vars("plausibility"), FORM: written}
 
@@ -211,10 +211,10 @@ def with_draws(groups: Mapping[str, xr.Dataset], path: Any) -> dict[str, xr.Data
     groups = dict(groups)
     if (written := groups.pop(FORM, None)) is None:
         return groups
-    if written.attrs["drawn_by"] != drawn_by():
+    if written.attrs["drawn_by"] != DRAWN_BY:
         raise FileError(
-            f"{path} has the closed form of a posterior whose draws another version of plausibly or NumPy made: load "
-            "it there, or aggregate again."
+            f"{path} has the closed form of a posterior whose draws another version of plausibly made: load it "
+            "there, or aggregate again."
         )
     constants, observed = groups["constant_data"], groups["observed_data"]
     case, class_index, n_classes = (

@@ -23,7 +23,7 @@ PROPOSALS = 2000  #: parameters drawn from an approximation
 ROUNDS = 4  #: approximations at most, each but the first made from the weighted proposals of the one before it
 ENOUGH = 200  #: effective size of the weighted proposals below which NUTS samples instead
 _HEAVY = 10.0  # degrees of freedom of the proposals, whose tails are heavier than those of the posterior
-_TOGETHER = 2**22  # numbers in memory at once
+_TOGETHER = 2**20  # numbers in memory at once
 _LARGE = 2**12  # pairs of case and class from which programs that run twice as fast are worth compiling
 _POLISH = 10  # Newton steps of Laplace's approximation at most
 

@@ -10,21 +10,23 @@ from functools import cache
 from typing import Any, ClassVar
 
 import jax
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int, UInt32
+from jaxtyping import Array, Float, Int, UInt32
 
 from plausibly.base.compute import compiler_options
 from plausibly.base.pools import threads
 from plausibly.base.programs import kept, kept_on_disk
-from plausibly.base.random_streams import Stream, case_keys, generator, stream_words
+from plausibly.base.random_streams import Stream, case_keys, random_bits, stream_words
 from plausibly.data.annotations import Slots
 from plausibly.data.regression import prior_shapes
-from plausibly.inference.draws import log_gammas
 from plausibly.inference.exact._dirichlet import dirichlet
+from plausibly.inference.gibbs._random import factored_gammas, midpoints
 
-_BLOCK = 2**22  # numbers in memory at once
+_BLOCK = 2**19  # numbers in memory at once
 _LEAST = 1e-9
-_CASES = 100  # that a thread draws one after the other
+_NUMBERS = 2**18  # gamma variables that a program proposes
+_AGAIN = 2**13  # of those that it rejects, at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,41 +141,71 @@ def class_shapes(
 
 @cache
 def _compiled() -> Any:
-    """The shapes of every draw, compiled for a little while."""
+    """The shapes of every draw."""
     every_draw = jax.vmap(prior_shapes, in_axes=(0, None, None), out_axes=-1)
-    return kept(jax.jit(every_draw, compiler_options=compiler_options()))
+    return kept(jax.jit(every_draw, compiler_options=compiler_options(repeated=True)))
 
 
 def draw_in_place(shape: Float[np.ndarray, "slot draw"], slots: Slots, words: UInt32[np.ndarray, "case 2"]) -> None:
-    """Replace shapes by draws, case by case: as there is one shape for each draw, JAX would take ten times as long."""
+    """Replace shapes by draws, whose random numbers follow from a case's key, the draw and the place of a slot.
 
-    def draw(cases: range) -> None:
-        for case in cases:
-            own = slice(*slots.start[case : case + 2])
-            shape[own] = dirichlet_rows(generator(words[case]), shape[own].T).T
+    Gamma variables are normalised as logarithms, where small ones are not lost. Some cases at a time, since arrays that
+    a core's cache holds take half the time.
+    """
+    n_slots, n_draws = shape.shape
+    rows, draw = max(1, _NUMBERS // n_draws), np.arange(n_draws, dtype=np.uint32)
+    place = (np.arange(n_slots) - slots.start[slots.case]).astype(np.uint32)
+    of_slot = words[slots.case]
 
-    with threads() as pool:
-        n = len(words)
-        list(pool.map(draw, (range(first, min(first + _CASES, n)) for first in range(0, n, _CASES))))
+    def log_gammas(own: slice) -> Float[np.ndarray, "slot draw"]:
+        at = np.minimum(np.arange(own.start, own.start + rows), own.stop - 1)  # repeated to the size of the program
+        given, keys, number = shape[at], of_slot[at], place[at]
+        logs = np.array(_proposed()(given, keys[:, None], draw, number[:, None]))
+        missing, attempt = np.flatnonzero(logs == np.inf), 0
+        while len(missing):
+            attempt += 1
+            for first in range(0, len(missing), _AGAIN):
+                some = missing[first : first + _AGAIN]
+                row, column = np.divmod(np.resize(some, _AGAIN), n_draws)
+                again = given[row, column], keys[row], draw[column], number[row] + np.uint32(attempt << 24)
+                logs.flat[some] = np.asarray(_proposed()(*again))[: len(some)]
+            missing = missing[logs.flat[missing] == np.inf]
+        return logs[: own.stop - own.start]
+
+    def normalise(cases: slice) -> None:
+        own = slice(int(slots.start[cases.start]), int(slots.start[cases.stop]))
+        for first in range(own.start, own.stop, rows):
+            part = slice(first, min(first + rows, own.stop))
+            shape[part] = log_gammas(part)
+        start, case, values = slots.start[cases] - own.start, slots.case[own] - cases.start, shape[own]
+        values -= np.maximum.reduceat(values, start)[case]
+        np.exp(values, out=values)
+        values /= np.add.reduceat(values, start)[case]
+
+    ends = [0]
+    while ends[-1] < len(words):
+        most = np.searchsorted(slots.start, slots.start[ends[-1]] + rows, side="right") - 1
+        ends.append(max(ends[-1] + 1, int(most)))
+    with kept_on_disk(), threads() as pool:
+        list(pool.map(normalise, map(slice, ends, ends[1:])))
 
 
-def dirichlet_rows(
-    random: np.random.Generator, shape: Float[np.ndarray, "draw slot"]
-) -> Float[np.ndarray, "draw slot"]:
-    """One draw for each row of shapes; by logarithms, where small shapes are not lost."""
-    shape = np.maximum(shape, _LEAST, order="C")
-    values = log_gammas(shape, random).T.copy()  # NumPy is slow along rows as short as these
-    values -= values.max(0)
-    np.exp(values, out=values)
-    values /= values.sum(0)
-    return values.T
+@cache
+def _proposed() -> Any:
+    """Logarithms of proposed gamma variables, infinite where the proposal is rejected."""
+
+    def proposed(
+        shape: Float[Array, "*shape"],
+        words: UInt32[Array, "*#shape 2"],
+        draw: UInt32[Array, "*#shape"],
+        number: UInt32[Array, "*#shape"],
+    ) -> Float[Array, "*shape"]:
+        bits = random_bits(words, draw, number)
+        value, log_power, found = factored_gammas(jnp.maximum(shape, _LEAST), *midpoints(bits))
+        return jnp.where(found | jnp.isnan(shape), jnp.log(value) + log_power, jnp.inf)
+
+    return kept(jax.jit(proposed, compiler_options=compiler_options(repeated=True)))
 
 
 KINDS: dict[str, type[Form]] = {"dirichlet": Dirichlets, "regression": Regressions}
-_VERSION = 1  # another one where draws from a form become others, but for rounding
-
-
-def drawn_by() -> str:
-    """What draws from a form depend on besides it, to be compared: our version, and NumPy's gamma variables."""
-    of_numpy = dirichlet_rows(generator(np.array([1, 2], np.uint32)), np.array([[0.1, 1.0, 2.5, 30.0]] * 4))
-    return f"{_VERSION} {' '.join(f'{value:.2g}' for value in of_numpy.ravel())}"
+DRAWN_BY = "2"  #: another one where draws from a form become others, but for rounding

@@ -31,8 +31,12 @@ def pairs(
     words: Words, clock: Int[Array, ""], index: Int[Array, "*#number"]
 ) -> tuple[Float[Array, "*number lane"], Float[Array, "*number lane"]]:
     """Two uniform variables of every index, never 0 nor 1."""
-    bits = random_bits(words.T, jnp.asarray(index, jnp.uint32), clock)
-    first, second = (((word >> 9).astype(jnp.float32) + 0.5) * 2.0**-23 for word in bits)  # midpoints of 2^23 intervals
+    return midpoints(random_bits(words.T, jnp.asarray(index, jnp.uint32), clock))
+
+
+def midpoints(bits: tuple[UInt32[Array, "*shape"], ...]) -> tuple[Float[Array, "*shape"], Float[Array, "*shape"]]:
+    """Two uniform variables, midpoints of 2^23 intervals, of two words of random bits."""
+    first, second = (((word >> 9).astype(jnp.float32) + 0.5) * 2.0**-23 for word in bits)
     return first, second
 
 
