@@ -493,7 +493,7 @@ def mixed(
 def relative(
     logs: Float[np.ndarray, "*chain look row"],
 ) -> tuple[Float[np.ndarray, "*chain look row"], Float[np.ndarray, "*chain row"]]:
-    """Compute probabilities relative to the largest of each row, those below exp(-60) as that, and its logarithm.
+    """Compute probabilities relative to the largest of each row, at least exp(-60), and the logarithm of the largest.
 
     Arithmetic with numbers too small for full precision is ten times slower.
     """

@@ -29,7 +29,7 @@ def read(
     missing: str | Collection[str] | None = None,
     repeats: str | None = None,
 ) -> Annotations | Scores | Labels:
-    """Read annotations of any type, in any layout that is known.
+    """Read annotations of any type, in any known layout.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ DEFAULT: Variants = {"plackett-luce": (3,), "prirn": (30,)}
 
 @dataclass(frozen=True, repr=False)
 class Sensitivity(Shown, kind="models"):
-    """Results under every choice.
+    """Results under every choice of a prior or a convention.
 
     Attributes
     ----------

@@ -25,7 +25,7 @@ def rating_errors(
     ci_prob: float = CI_PROB,
     seed: int = 0,
 ) -> pd.DataFrame:
-    r"""Tabulate by how many points classifiers are wrong that predict ratings as numbers.
+    r"""Tabulate the errors, in points, of classifiers that predict ratings as numbers.
 
     The truth is the mean rating of each case by the average of all raters, a number, as in
     :func:`plausibly.annotators.mean_ratings`; it is known by its draws, over which errors are averaged. Where ratings

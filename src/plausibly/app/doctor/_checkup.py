@@ -86,7 +86,7 @@ def doctor(
     missing: str | None = None,
     repeats: str | None = None,
 ) -> Checkup:
-    r"""Look into files of any kind, and propose commands that they are enough for.
+    r"""Identify files, and propose the commands that they are enough for.
 
     Parameters
     ----------

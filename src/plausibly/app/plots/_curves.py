@@ -216,7 +216,7 @@ def _with_legend(ax: Axes, place: str, class_name: str | None = None) -> Axes:
 def confusion_matrix(
     results: xr.Dataset, classifier: str | None = None, most: int = _MOST, *, ax: Axes | None = None
 ) -> Axes:
-    """Draw what a classifier calls the cases of each class: shares of the class, and expected numbers of cases.
+    """Draw the classes that a classifier names for the cases of each class: shares, and expected numbers of cases.
 
     Numbers are means over draws. If there are more classes than `most`, those with the largest confusions are shown,
     and all others are one: there, it does not show which of them are confused. Cases in which a classifier gives no

@@ -183,7 +183,7 @@ def _reliability_ticks(annotators: int) -> list[float]:
 
 
 def severities(posterior: Posterior, ci_prob: float = CI_PROB, *, most: int = 40, ax: Axes | None = None) -> Axes:
-    """Draw by how much each rater rates higher or lower than the average of them, who rates highest at the top.
+    """Draw how much higher or lower than the average rater each rater rates, the highest at the top.
 
     The number of ratings is on the right. Raters whose chains did not converge are hollow.
 

@@ -173,7 +173,7 @@ def selected(
     positive: str | None = None,
     seed: int = 0,
 ) -> Selection | None:
-    """Find out whether gold labels are of a random part of annotated cases; by permutation and logistic regression.
+    """Test whether the cases with gold labels are a random part of the annotated cases.
 
     Parameters
     ----------

@@ -225,7 +225,7 @@ def rank_probabilities(
 
 
 def rank_sentences(table: pd.DataFrame) -> list[str]:
-    """Say how many ranks of groups raters moved, which of these moves are settled, and which groups may be best.
+    """Say how many ranks of groups change if raters are accounted for, which changes are settled, and what may be best.
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ def rating_draws(posterior: Posterior) -> Float[np.ndarray, "draw case"]:
 
 
 def severity_sentences(table: pd.DataFrame, most: int = 3) -> list[str]:
-    """Say by how much the raters differ who differ most, of those whose interval excludes 0; and whom it does not fit.
+    """Describe the largest severities whose intervals exclude 0, and the raters whom the model does not fit.
 
     It also says how the errors of the raters of a group correlate, if groups were named.
 

@@ -38,7 +38,7 @@ def read_annotations(
     choices: str | None = None,
     progress: bool = False,
 ) -> Annotations | Scores:
-    r"""Read annotations, whose layout is recognised by the suffix of their file and what they hold.
+    r"""Read annotations from a file, whose layout is recognised by its suffix and content.
 
     Parameters
     ----------
