@@ -1,6 +1,6 @@
 """What priors learned from labels or predictions refuse."""
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import numpyro
@@ -8,8 +8,8 @@ import numpyro.distributions as dist
 
 import plausibly as pb
 from plausibly.base.errors import AnnotationError, ArgumentError, PredictionError
-from tests.refused import refused
-from tests.refused.models import aggregated, prior_of_predictions
+from tests.refused import Refused, refused
+from tests.refused.models import prior_of_predictions
 
 CLASSES = list("abcdefgh")
 
@@ -43,6 +43,12 @@ def declared(program=first_choice, concentration=1.0) -> pb.Model:
 SCORES = {"A": np.full((12, 4), 0.25)}
 PREDICTED = {"predictions": SCORES}
 LEARNED = {"class_prior": "learned"}
+
+
+def aggregated(what: str, data, model, words: str, error: type[Exception] = ArgumentError, **options) -> Refused:
+    """A row of a call of `aggregate`; ``data`` returns annotations."""
+    call = partial(pb.aggregate, progress=False)
+    return refused(what, lambda: call(data(), model, **options), words, error=error)
 
 
 def of_prior(
