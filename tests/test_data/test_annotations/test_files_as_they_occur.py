@@ -7,7 +7,7 @@ import pytest
 
 import plausibly as pb
 from plausibly.agreement import read_labels
-from plausibly.base.errors import PlausiblyWarning, PredictionError
+from plausibly.base.errors import PlausiblyWarning
 
 LABELS = "case,annotator,class\np,ann,nävus\np,bob,wart\nq,ann,wart\nq,bob,nävus\n"
 RANKINGS = '{"cases": {"p": {"ann": [["nävus"]], "bob": [["wart"]]}, "q": {"ann": [["wart"]]}}}'
@@ -72,12 +72,3 @@ def test_marks_that_may_stand_for_no_label_are_told(tmp_path):
     labels = pb.agreement.Labels.of(path)
     with pytest.warns(PlausiblyWarning, match="'None' is a class here"):
         labels.without([])
-
-
-def test_percentages_are_divided_by_hand_and_are_no_logits():
-    annotations = pb.Annotations.from_counts([[1, 0], [0, 1]])
-    percent = np.array([[80.0, 20.0], [30.5, 69.5]])
-    with pytest.raises(pb.errors.ArgumentError, match="sum to 100: divide percentages by 100"):
-        pb.evaluate(annotations, {"A": percent}, truth="annotator", metrics=["brier"])
-    with pytest.raises(PredictionError, match="percentages, which sum to 100, and no logits"):
-        pb.read_predictions(percent, annotations, logits=True)

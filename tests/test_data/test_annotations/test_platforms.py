@@ -39,49 +39,36 @@ def without(rows, *names):
 
 
 TOOLS = {
-    "mturk": (MTURK, ".csv"),
-    "toloka": (TOLOKA, ".tsv"),
-    "crowdflower": (CROWDFLOWER, ".csv"),
-    "zooniverse": (ZOONIVERSE, ".csv"),
-    "label-studio-min": (LABEL_STUDIO_MIN, ".csv"),
+    "mturk": (MTURK, ".csv", "left out: 1 rejected assignments"),
+    "toloka": (TOLOKA, ".tsv", "left out: 1 answers to tasks with a known answer, 1 rejected assignments"),
+    "crowdflower": (CROWDFLOWER, ".csv", "left out: 1 judgments of test questions, 1 judgments of workers who failed"),
+    "zooniverse": (ZOONIVERSE, ".csv", "left out: 1 classifications without an answer"),
+    "label-studio-min": (LABEL_STUDIO_MIN, ".csv", "read from 'tone', the only column that differs"),
 }
 
 
 @pytest.mark.parametrize("tool", TOOLS)
 @pytest.mark.parametrize("more", ["as it is", "a further column", "in Parquet", "in a workbook"])
 def test_an_export_is_read_without_options(tmp_path, tool, more):
-    rows, suffix = TOOLS[tool]
+    rows, suffix, told = TOOLS[tool]
     rows = [{**row, "remark": "none"} for row in rows] if more == "a further column" else rows
     name = f"a{'.parquet' if more == 'in Parquet' else suffix}"
     path = saved(tmp_path, name, rows, "\t" if suffix == ".tsv" else ",")
     if more == "in a workbook":
         path = tmp_path / "a.xlsx"
         pd.DataFrame(rows).to_excel(path, index=False)
-    with pytest.warns(PlausiblyWarning):
+    with pytest.warns(PlausiblyWarning, match=told):
         read = pb.read_annotations(path)
     assert said(read) == LABELS
-    with pytest.warns(PlausiblyWarning):
+    with pytest.warns(PlausiblyWarning, match=told):
         labels = pb.agreement.Labels.of(path)
     names = zip(labels.cases[labels.case], labels.annotators[labels.annotator], strict=True)
     assert dict(zip(names, labels.values, strict=True)) == LABELS
 
 
-@pytest.mark.parametrize(("tool", "told"), [
-    ("mturk", "left out: 1 rejected assignments"),
-    ("toloka", "left out: 1 answers to tasks with a known answer, 1 rejected assignments"),
-    ("crowdflower", "left out: 1 judgments of test questions, 1 judgments of workers who failed"),
-    ("zooniverse", "left out: 1 classifications without an answer"),
-    ("label-studio-min", "read from 'tone', the only column that differs"),
-])  # fmt: skip
-def test_what_is_left_out_is_told(tmp_path, tool, told):
-    rows, suffix = TOOLS[tool]
-    with pytest.warns(PlausiblyWarning, match=told):
-        pb.read_annotations(saved(tmp_path, f"a{suffix}", rows, "\t" if suffix == ".tsv" else ","))
-
-
 @pytest.mark.parametrize("tool", TOOLS)
 def test_one_annotator_and_one_case_are_read(tmp_path, tool):
-    rows, suffix = TOOLS[tool]
+    rows, suffix, _ = TOOLS[tool]
     control = {"label-studio-min": "tone", "crowdflower": "tone"}.get(tool)
     path = saved(tmp_path, f"a{suffix}", rows[:1], "\t" if suffix == ".tsv" else ",")
     assert said(pb.read_annotations(path, control=control)) == {("p", "a"): "x"}
@@ -94,7 +81,7 @@ def test_one_annotator_and_one_case_are_read(tmp_path, tool):
     ("label-studio-min", {"quality": [3, 4, 5, 5]}, "quality"),
 ])  # fmt: skip
 def test_of_several_questions_one_is_chosen(tmp_path, tool, change, second):
-    rows, suffix = TOOLS[tool]
+    rows, suffix, _ = TOOLS[tool]
     frame = pd.DataFrame(rows).assign(**change)
     path = saved(tmp_path, f"a{suffix}", frame, "\t" if suffix == ".tsv" else ",")
     with pytest.raises(AnnotationError, match=r"several questions, .*'quality'.*--control"):
