@@ -3,11 +3,14 @@
 import json
 import warnings
 
+import pandas as pd
 import pytest
 
 import plausibly as pb
 from plausibly.agreement import Labels
 from plausibly.base.errors import PlausiblyError, PlausiblyWarning
+from plausibly.data.annotations import Annotations
+from plausibly.data.audit import tell_doubts
 
 Y, N = "Yes", "No"
 SAID = {"Q1": [Y, Y, N], "Q2": [N, N, N], "Q3": [Y, N, Y]}
@@ -31,6 +34,15 @@ FOOTER = "case,Reader 1,Reader 2\n1,4,3\n2,2,2\nkappa,0.4,0.3\n"
 PANDAS = {"case": {"0": "p", "1": "p", "2": "q"}, "annotator": {"0": "a", "1": "b", "2": "a"}}
 PANDAS |= {"label": {"0": "x", "1": "y", "2": "x"}}
 BOARD = {"columns": ["id", "annotator", "label"], "data": [["p", "a", "x"], ["p", "b", "y"], ["q", "a", "x"]]}
+
+POSTS = "post_id,reply_id,annotator_id,label\n" + "".join(
+    f"p{max(n, 1)},r{n},{who},{(n + k) % 2}\n" for n in range(6) for k, who in enumerate("ab")
+)
+MTURK = '"HITId","WorkerId","AssignmentStatus","Input.id","Answer.tone","Approve"\n' + "".join(
+    f'"h{n}","w{k}","Submitted","{n}","{tone}"{end}\n'
+    for n in range(3)
+    for k, (tone, end) in enumerate([("kind", ""), ("rude", ',"x"')])
+)
 
 #: Name, content, options, and labels by case.
 READ = [
@@ -89,7 +101,7 @@ REFUSED = [
     ("german.csv", GERMAN, {"layout": "wide"}, "'Fall' differs in every row and may name the cases: .*--case Fall"),
     ("potato.csv", "instance_id,user,s:::a,s:::b\n1,a,x,\n1,b,,x\n2,a,x,\n", {}, "are potato's, .* write one column"),
     ("study.csv", "Reader study,,\ncase,r1,r2\n1,2,3\n", {}, "one row of names, .* and no title above"),
-    ("jigsaw.csv", JIGSAW, {}, "no column 'class' .* say which column it is with .*--label"),
+    ("jigsaw.csv", JIGSAW, {}, "no column '(class|label)' .* say which column it is with .*--label"),
     ("two.csv", ",Reader 1,,Reader 2,\nCase,A,B,A,B\n1,y,3,y,4\n", {}, "as where cells are merged; write one row"),
     ("wrapped.json", {"annotations": [{"case": "p", "label": "x"}]}, {}, "an object with 'annotations' .* a table"),
     ("input.csv", "id,output,expected\n1,4,four\n2,Rome,Rome\n3,Bern,Bern\n", {}, "no layout fits|no column"),
@@ -100,6 +112,16 @@ REFUSED = [
     ("a.jsonl", [{"id": 1, "label_annotations": {}, "span_annotations": {}}], {}, "potato's output .* write a table"),
     ("stats.json", [{"instance_id": "id0", "stats": []}], {}, "HELM's .* plausibly systems, write a table"),
     ("scale.json", [{"task_id": "5", "response": {"a": "b"}, "type": "t"}], {}, "records with 'task_id', .* a table"),
+    ("posts.csv", POSTS, {}, "case='reply_id' \\(--case reply_id\\)"),
+    ("one.csv", "instance_id,user_id,text,rude\n1,a,Hi,1\n1,b,Hi,0\n", {}, "no column is called label; .*'rude'"),
+    ("labelbox.json", [{"data_row": {}, "projects": {}}], {}, "Labelbox"),
+    ("evals.json", [{"spec": {}, "final_report": {}}], {}, "OpenAI's evals"),
+    ("summeval.json", [{"id": 1, "expert_annotations": [], "turker_annotations": []}], {}, "SummEval"),
+    ("arena.json", [{"generator_1": "a", "generator_2": "b", "preference": 1}], {}, "plausibly systems"),
+    ("annotations.xml", "<annotations/>", {}, "ann=ann.csv bob=bob.csv"),
+    ("labelme.json", {"version": "5.0.1", "shapes": [], "imagePath": "a.jpg"}, {}, "LabelMe"),
+    ("capitals.csv", "ID,RATER,DIAG\n1,1,1\n1,2,2\n2,1,1\n", {}, "'RATER' the annotators, .* which of 'DIAG' is it"),
+    ("findings.csv", "record_id,reader,f___1,f___2\n1,1,1,0\n1,2,0,1\n", {}, "of a column for each class, name one"),
     ("v7.json", {"version": "2.0", "item": {}, "annotations": []}, {}, "an object with 'version', .* write a table"),
 ]  # fmt: skip
 
@@ -111,8 +133,9 @@ def test_what_cannot_be_read_is_refused_with_what_to_do(tmp_path, name, content,
     path = saved(tmp_path, name, content)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PlausiblyWarning)
-        with pytest.raises(PlausiblyError, match=words):
-            pb.read_annotations(path, **options)
+        for read in (pb.read_annotations, Labels.of):
+            with pytest.raises(PlausiblyError, match=words):
+                read(path, **options)
 
 
 @pytest.mark.parametrize(
@@ -148,3 +171,60 @@ def test_a_second_answer_never_hints_at_the_column_of_scores(tmp_path):
     with pytest.raises(PlausiblyError, match="second answer") as told:
         pb.read(saved(tmp_path, "a.csv", rows), case="patient_id", annotator="reader", score="malignancy")
     assert "--case score" not in str(told.value)
+
+
+def test_objects_in_images_are_for_agreement(tmp_path):
+    path = saved(tmp_path, "a.json", {"images": [], "annotations": [], "categories": []})
+    with pytest.raises(PlausiblyError, match=r"COCO.*--kind boxes"):
+        pb.read(path)
+
+
+@pytest.mark.parametrize("form", ["responses of users", "feedback", "table of feedback"])
+def test_exports_that_were_read_by_the_wrong_column_or_not(tmp_path, form):
+    said = {("p", "ann"): 1, ("p", "bob"): 0, ("q", "ann"): 1, ("q", "bob"): 1}
+    if form == "responses of users":
+        replies = {case: [{"user_id": who, "values": {"ok": {"value": str(value)}}, "status": "submitted"}
+                          for (of, who), value in said.items() if of == case] for case in "pq"}  # fmt: skip
+        path = saved(tmp_path, "a.json", [{"id": case, "fields": {}, "responses": replies[case]} for case in "pq"])
+    else:
+        rows = [{"id": f"f{n}", "run_id": case, "key": "ok", "score": value, "value": None, "user_id": who}
+                for n, ((case, who), value) in enumerate(said.items())]  # fmt: skip
+        path = saved(tmp_path, "a.json", rows)
+        if form != "feedback":
+            pd.DataFrame(rows).to_csv(path := tmp_path / "a.csv", index=False)
+    read = pb.read(path)
+    found = {(case, who): int(ranking[0][0]) for case in "pq" for who, ranking in read.rankings(case).items()}
+    assert found == said
+
+
+@pytest.mark.filterwarnings("ignore::plausibly.errors.PlausiblyWarning")
+def test_the_advice_leads_to_what_was_meant(tmp_path):
+    read = Labels.of(saved(tmp_path, "posts.csv", POSTS), case="reply_id")
+    assert (len(read.cases), len(read)) == (6, 12)
+    mturk = pb.read_annotations(saved(tmp_path, "batch.csv", MTURK))
+    assert (mturk.n_cases, mturk.n_annotations) == (3, 6)
+
+
+@pytest.mark.filterwarnings("ignore::plausibly.errors.PlausiblyWarning")
+def test_titles_totals_and_thousands(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["Grades of 2024"], ["Case ID", "Dr. Rossi", "Dr. Meier"], ["p", 1, 2], ["q", 3, 3], ["Mean", 2, 2.5]):
+        book.active.append(row)
+    book.save(tmp_path / "a.xlsx")
+    with pytest.warns(PlausiblyWarning, match="is a title, 'Grades of 2024', and left out"):
+        read = Labels.of(tmp_path / "a.xlsx")
+    assert read.values.tolist() == [1, 2, 3, 3]
+    total = saved(tmp_path, "b.csv", "no,Study,Reader1,Reader2\n0,7,0,1\n1,8,1,1\nTotal,,1,2\n")
+    with pytest.warns(PlausiblyWarning, match="the rows 'Total' sum up others"):
+        assert Labels.of(total, case="Study").cases.tolist() == ["7", "8"]
+    path = saved(tmp_path, "c.csv", 'case,annotator,score\np,a,"1,234"\np,b,900\nq,a,"12,000.5"\nq,b,7\n')
+    with pytest.warns(PlausiblyWarning, match="separate thousands: 1,234 is read as 1234"):
+        assert pb.read_annotations(path).score.tolist() == [1234, 900, 12000.5, 7]
+    path = saved(tmp_path, "d.csv", 'case,annotator,label\np,a,"1,2"\np,b,"1,2,3"\nq,a,x\nq,b,x\n')
+    assert Labels.of(path).values.tolist() == ["1,2", "1,2,3", "x", "x"]
+
+
+def test_cases_that_differ_by_a_leading_zero_are_told():
+    with pytest.warns(PlausiblyWarning, match="The cases '1' and '01' differ only in .* leading zeros"):
+        tell_doubts(Annotations.from_labels([["a", "b"]] * 3, cases=["1", "01", "10"]))
