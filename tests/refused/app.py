@@ -42,6 +42,7 @@ def files() -> Path:
     boxes = [(case, f"annotator {who}", f"[[0, 0, {who}, 2]]") for case in (1, 2) for who in (1, 2)]
     pd.DataFrame(boxes, columns=["case", "annotator", "label"]).to_csv(folder / "boxes.csv", index=False)
     (folder / "patients.csv").write_text("case,annotator,class,patient\np,ann,a,1\np,bob,b,1\nq,ann,a,2\n")
+    worlds.outcomes("pass").to_csv(folder / "outcomes.csv", index=False)
     (folder / "data.csv").write_text("case,image\n0,x.jpg\n")
     pb.save(pb.aggregate(pb.read_annotations(folder / "annotations.json"), "irn", progress=False), folder / "irn.nc")
     pb.save(worlds.counts().posterior, folder / "counts.nc")
@@ -172,11 +173,24 @@ compare-models
   annotations.json --folds 0 --model prirn | folds must be a whole number
   annotations.json --model prirn --observation ranking | of whole rankings
   none.json --model prirn | none.json
+models new
+  prrn mine.py | there is no model 'prrn': did you mean 'prirn'?
+  prirn mine | FILE must be a Python file, but 'mine' was given
+  prirn one_coin.py | would have the name of a built-in model, 'one-coin': write for example
 compare
   irn.nc --predictions A=predictions-A.csv | a comparison needs two classifiers, but 1 was given
   irn.nc {AB} --metric top9_accuracy | metric 'top9_accuracy' cannot be computed
   irn.nc --model prirn | No such option: --model
   none.nc {AB} | none.nc does not exist
+systems
+  outcomes.csv | nothing says which raters are people
+  outcomes.csv --people eve | people names 'eve', who is not among the raters
+  outcomes.csv --people ann --people-file outcomes.csv | named twice, by --people and by --people-file
+  outcomes.csv --people , | people must name at least one rater
+  outcomes.csv --people ann --ci-prob 2 | --ci-prob must lie between 0 and 1
+  outcomes.csv outcomes.csv --people ann | a second time; keep one
+  A=outcomes.csv --people ann | the table names systems itself; give it without the name 'A'
+  none.csv --people ann | none.csv: the file does not exist
 evaluate two.csv --predictions A=a.csv --positive malignant --truth annotator
   --model irn | --truth annotator fits no model, but --model was given
   --annotations-only | --truth annotator fits no model, but --annotations-only was given

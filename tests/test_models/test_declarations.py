@@ -176,32 +176,6 @@ def test_the_command_line_copies_a_built_in(name, tmp_path):
     assert file.read_bytes() == before
 
 
-@pytest.mark.slow
-def test_a_copied_model_runs_beside_its_original(tmp_path):
-    assert run("model", "new", "prirn", tmp_path / "mine.py").exit_code == 0
-    runs = plan_runs(RANKED, parse_variants([f"{tmp_path / 'mine.py'}@30", "prirn@30"]))
-    assert [one.label for one in runs] == ["mine@30", "prirn@30"]
-    drawn = (pb.aggregate(RANKED, one.model, **one.arguments, draws=8, progress=False) for one in runs)
-    ours, theirs = (posterior["posterior"]["plausibility"] for posterior in drawn)
-    np.testing.assert_array_equal(ours, theirs)
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["prrn", "mine.py"], "there is no model 'prrn': did you mean 'prirn'?"),
-        (["prirn", "mine"], "FILE must be a Python file, but 'mine' was given"),
-        (["prirn", "one_coin.py"], "would have the name of a built-in model, 'one-coin': write for example"),
-    ],
-)
-def test_copies_that_cannot_be_made_are_refused(words, sentence, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    done = run("model", "new", *words)
-    assert done.exit_code == 2
-    assert sentence in " ".join(done.output.split())
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize(("correct", "name"), [("entries.totals(", "exact"), ("entries.shares(", "point_estimate")])
 def test_a_function_of_a_file_that_fails_is_named(path, tmp_path, correct, name):
     broken = tmp_path / "broken.py"

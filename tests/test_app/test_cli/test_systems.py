@@ -93,22 +93,6 @@ def test_pairs_are_ranked_where_rankings_refuse_them(tmp_path):
     assert "pb.systems (plausibly systems)" in " ".join(told.split())
 
 
-def test_bad_input_is_refused_in_a_sentence(outcomes, tmp_path):
-    for words, sentence in (
-        ([outcomes], "nothing says which raters are people"),
-        ([outcomes, "--people", "bob"], "people names 'bob', who is not among the raters"),
-        ([outcomes, "--people", "ann", "--people-file", outcomes], "named twice, by --people and by --people-file"),
-        ([outcomes, "--people", ","], "people must name at least one rater"),
-        ([outcomes, "--people", "ann", "--ci-prob", "2"], "--ci-prob must lie between 0 and 1"),
-        ([outcomes, outcomes, "--people", "ann"], "a second time; keep one"),
-        ([f"A={outcomes}", "--people", "ann"], "the table names systems itself; give it without the name 'A'"),
-        ([tmp_path / "none.csv", "--people", "ann"], "none.csv: the file does not exist"),
-    ):
-        told = refuse("systems", *words).output
-        assert sentence in told, told
-        assert told.count("\n") == 1
-
-
 def test_a_column_of_dates_and_files_of_one_system_each(tmp_path):
     given = dated(moves=True)
     parts = []

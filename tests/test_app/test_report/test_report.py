@@ -417,8 +417,8 @@ def test_real_cases_stay_small(shared, tmp_path):
     )
     rng = np.random.default_rng(0)
     scores = {name: rng.random((annotations.n_cases, annotations.n_classes), np.float32) for name in "AB"}
-    options = {"k": (1, 3), "risks": folder / "dermatology_risks.txt", "draws": 5, "progress": False}
-    swept = pb.sweep(annotations, scores, {"prirn": (30,)}, **options)
+    options = {"k": (1, 3), "risks": folder / "dermatology_risks.txt", "draws": 5, "replicates": 20}
+    swept = pb.sweep(annotations, scores, {"prirn": (30,)}, progress=False, **options)
     pb.report(swept, tmp_path / "report.html")
     assert 3e5 < (tmp_path / "report.html").stat().st_size < 5e6
 
