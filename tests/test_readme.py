@@ -73,14 +73,12 @@ def test_what_pages_name_exists():
 QUICK = ("README.md",)
 #: Sizes of pages that print nothing, and smaller ones.
 SMALLER = {
-    "docs/explanation/convergence.md": {"seed=0, progress": "seed=0, draws=100, progress"},
     "docs/explanation/noise.md": {
         "(60, n_classes=8": "(24, n_classes=4",
         '"prirn", seed=0': '"prirn", draws=50, seed=0',
         "* 30": "* 12",
     },
     "docs/explanation/evidence.md": {"size=1000": "size=200", "=1, seed=0": "=1, draws=50, seed=0"},
-    "docs/how-to/coming-from.md": {'"draws": 500': '"draws": 100'},
     "docs/how-to/data.md": {"reliability=30": "reliability=30, draws=50"},
     "docs/how-to/few-annotated.md": {"1500": "200", "[:150]": "[:50]", "seed=0, pr": "seed=0, draws=50, pr"},
     "docs/how-to/large-data.md": {"(300, n_classes=12": "(24, n_classes=4", "shard=100": "shard=10, draws=50"},

@@ -70,9 +70,9 @@ SPARSE = {"concentration": 0.01}
 EXTREMES = {
     "one class": ([[[[0]], [[0]]]], 1, {}),
     "every class named by everyone": ([[[[5], [0, 2], [1], [4, 3]], [[k] for k in range(6)]]], 6, {}),
-    "two long ties": ([[[list(range(8)), list(range(8, 40))], [[3], [4]]]], 50, {}),
+    "two long ties": ([[[list(range(12)), list(range(12, 52))], [[3], [4]]]], 70, {}),
     "ten thousand classes": ([[[[17, 9999]], [[3], list(range(100, 120))]]], 10_000, {}),
-    "weights without end": ([[[[0], list(range(1, 9))]] * 5], 12, {"reliability": 100, "mode": "temper"} | SPARSE),
+    "weights without end": ([[[[0], list(range(1, 13))]] * 5], 20, {"reliability": 100, "mode": "temper"} | SPARSE),
 }
 QUICK_ONES = {"one class"}
 
