@@ -161,7 +161,8 @@ def misread(random, path):
     )
 
 
-def test_a_sheet_of_small_numbers_is_what_was_drawn_or_refused(tmp_path, n=100):
+def test_a_sheet_of_small_numbers_is_what_was_drawn_or_refused(tmp_path):
+    n = 100
     random = np.random.default_rng(n)
     wrong = [found for _ in range(n) if (found := misread(random, tmp_path / "a.csv")) is not None]
     assert not wrong, f"{len(wrong)} of {n}, such as {wrong[0][0]}:\n{wrong[0][1]}"
