@@ -236,7 +236,7 @@ def about_labels(
         facts | {"seed": results.attrs["seed"]},
         sources=_SOURCES[: 1 if panels is None else 2],
         parts=partial(_parts, results, panels, annotations, readers),
-        understood=model_of_panels(results) + rounds,
+        understood=model_of_panels(results, annotations) + rounds,
     )
 
 
