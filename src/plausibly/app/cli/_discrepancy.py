@@ -46,9 +46,9 @@ def discrepancy(
     """Compare models with annotators by the discrepancy ratio.
 
     The ratio Δ is below 1 if the model is closer to the annotators than they are to each other. Prints Δ with its
-    interval beside Δ of answers that look at no case, whether the model is non-inferior within the margin (where such
-    answers are, too, these annotators cannot tell), and what Δ depends on: where annotators stand on its scale, and the
-    one whom it depends on most. With --out, also writes discrepancy.csv (one row per model), annotators.csv
+    interval, Δ of answers that ignore the case, whether the model is non-inferior within the margin ("cannot tell" if
+    answers that ignore the case are non-inferior, too), the range of Δ of the annotators, and the annotator on whom Δ
+    depends most. With --out, also writes discrepancy.csv (one row per model), annotators.csv
     (each annotator treated as a model), without_annotators.csv (Δ without each annotator), cases.csv, groups.csv (with
     --by), and discrepancy.png. Exit status: 0, or 3 if --require is not met, 2 for invalid input.
 

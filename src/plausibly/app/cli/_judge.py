@@ -44,10 +44,10 @@ def judge(
     Asks four questions. Is the model as close to the annotators as they are to each other? Does it pass the alternative
     annotator test? Treated as one more annotator in a model of annotator errors, is it as accurate as the others?
     Measured against the inferred truth, or against gold labels (--gold), is it as accurate as they are? Explains why
-    the answers differ, if they do. Answers are yes or no from a probability of 0.95 on, else open; where answers that
-    look at no case would get a yes, too, these annotators cannot tell. With --out, also writes judge.html (one page),
-    judge.csv (one row per model), annotators.csv, groups.csv (with --by) and figures. Exit status: 0, or 3 if --require
-    is not met, 2 for invalid input, 1 for chains that did not converge under --strict.
+    the answers differ, if they do. Answers are yes or no from a probability of 0.95 on, else open, or "cannot tell" if
+    labels that ignore the case would get a yes, too. With --out, also writes judge.html (one page), judge.csv (one row
+    per model), annotators.csv, groups.csv (with --by) and figures. Exit status: 0, or 3 if --require is not met, 2 for
+    invalid input, 1 if chains did not converge with --strict.
 
     Options
     -------
