@@ -112,7 +112,7 @@ def case_draws(posterior: Posterior, case: str) -> xr.Dataset:
     """Take the draws of one case, by the names of its classes.
 
     In a whole posterior, ArviZ labels plausibilities by slot, such as ``plausibility[17]``; here they are labelled by
-    class.
+    class. (``posterior.sel(case=…)`` does not select them, since their dimension is ``slot``.)
 
     Parameters
     ----------
