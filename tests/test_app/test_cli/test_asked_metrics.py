@@ -286,10 +286,9 @@ def test_metrics_and_thresholds_are_named_where_they_matter(files, tmp_path):
     accuracy = pd.read_csv(tmp_path / "metrics.csv")["mean"].item()
     assert f"A agrees with an expert in {100 * accuracy:.1f} % of cases" in shown
     assert "(positive class: malignant)" in shown
-    shown = words(run(files, tmp_path, "--positive", "malignant", "--threshold", 0.2).output)
-    assert "; its first choice agrees with one expert in" in shown
     names = "brier,brier_expected,calibration_slope,positive_likelihood_ratio"
-    shown = words(run(files, tmp_path, "--positive", "malignant", "--metrics", names).output)
+    shown = words(run(files, tmp_path, "--positive", "malignant", "--threshold", 0.2, "--metrics", names).output)
+    assert "; its first choice agrees with one expert in" in shown
     assert "Brier score expected (against the experts' distribution)" in shown
     table = pd.read_csv(tmp_path / "metrics.csv")
     assert {*names.split(",")} <= {*table["metric"]}

@@ -89,7 +89,7 @@ def test_what_is_said_of_each_case_is_read(tmp_path, name, content, options, exp
 LABEL = "the annotators, but no column is called label; say which of .*{}.* is it with"
 #: Name, content, options, and a part of the sentence, which names the option or the table that then works.
 REFUSED = [
-    ("forms.csv", "Timestamp,Email Address,Image 1?,Image 2?\n1,a@x,Yes,No\n2,b@x,Yes,Yes\n", {}, "raters-in-rows"),
+    ("forms.csv", "Timestamp,Email Address,Image 1?,Q2\n1,a@x,Yes,No\n2,b@x,Yes,Yes\n", {}, "--layout raters-in-rows"),
     ("surveymonkey.csv", SURVEYMONKEY, {}, "raters-in-rows"),
     ("nih.csv", NIH, {}, LABEL.format("Effusion")),
     ("emotions.csv", EMOTIONS, {}, LABEL.format("anger")),
