@@ -328,15 +328,10 @@ def reader_studies(data: Path) -> Iterator[Row]:
     numbers = {"effect": "-0.00584125", "lower": "-0.0323318", "upper": "0.0206493", "df": "31.00905", "p": "0.656045"}
     numbers |= {"t of a margin of 0.05": "3.39975", "p_noninferior": "0.000936"}
     tables = [(beside, "AUROC of a model against readers", numbers, against_readers, {})]
-    numbers = {
-        "effect": "-0.04380032",
-        "se": "0.0206825",
-        "df": "15.06611",
-        "lower": "-0.0878672",
-        "upper": "0.0002666",
-    }
+    numbers = {"effect": "-0.04380032", "se": "0.0206825", "df": "15.06611", "lower": "-0.0878672"}
+    numbers |= {"upper": "0.0002666", "p": "0.0512330"}
     options = {"metric": "auroc", "covariance": "delong"}
-    tables.append((two, "AUROC, cine minus spin-echo", numbers | {"p": "0.0512330"}, two_conditions, options))
+    tables.append((two, "AUROC, cine minus spin-echo", numbers, two_conditions, options))
     numbers = {"effect": "-0.09777778", "se": "0.03780451", "df": "15.71732", "p": "0.02008822"}
     options = {"metric": "sensitivity", "threshold": 3}
     tables.append((two, "sensitivity from rating 3 on, cine minus spin-echo", numbers, two_conditions, options))
@@ -364,12 +359,16 @@ HEAD = ("source", "what", "printed", "ours", "sd of a run", "met")
 
 
 def markdown(rows: Sequence[Row]) -> str:
-    """A table for each source, and where the data come from."""
+    """A table for each source, with a row for the numbers of one thing, and where the data come from."""
     met, judged, lines = sum(row.met is True for row in rows), sum(row.met is not None for row in rows), [""]
     for source in dict.fromkeys(row.source for row in rows):
-        table = [HEAD[1:], ("---",) * len(HEAD[1:]), *(row.cells()[1:] for row in rows if row.source == source)]
-        written = ["| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |" for cells in table]
-        lines += [f"## {source}", "", *written, ""]
+        things: dict[str, list[str]] = {}
+        for _, what, printed, ours, sd, said in (row.cells() for row in rows if row.source == source):
+            thing, _, name = what.rpartition(": ")
+            number = f"{printed} ({ours or '–'}{sd and f' ± {sd}'})" + ("" if said == "yes" else f", {said}")
+            things.setdefault(thing or name, []).append(f"{name} {number}" if thing else number)
+        lines += [f"## {source}", "", "| what | printed (ours ± sd of a run) |", "|---|---|"]
+        lines += [f"| {thing} | {'; '.join(numbers)} |" for thing, numbers in things.items()] + [""]
     data = [f"* `{folder}`: {source}." for folder, source in WHERE.items()]
     return "\n".join([f"{met} of {judged} numbers are met.", *lines, "## Data", "", *data, ""])
 
