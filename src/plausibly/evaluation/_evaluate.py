@@ -155,20 +155,18 @@ def evaluate(
         of the class that is its name, or of the positive one. A case in which all scores are 0 gets no answer, which is
         never right: its class counts as missed, none as named. Metrics of probabilities and of order refuse it.
     metrics
-        Names of metrics, which are then all that are computed: those of lists, such as ``"top3_overlap"``, and those of
-        labels (:mod:`plausibly.metrics`), such as ``"auroc"``, ``"sensitivity"``, ``"sensitivity_at_specificity_0.9"``,
-        ``"net_benefit_0.2"`` or ``"f1_macro"``; or of groups of metrics: ``"binary"``, ``"classes"``,
-        ``"probability"``, ``"distribution"``, ``"curves"``, ``"ordered"``, ``"lists"`` and ``"usual"`` (what is
-        computed where none are named). The functions of :mod:`plausibly.metrics` stand for their names. Or a mapping
-        from names to your own metrics, besides those of lists: :class:`plausibly.metrics.SumMetric`,
-        :class:`plausibly.metrics.OrderMetric`, or JAX functions of one case's scores (class,) and plausibilities
-        (class,) that return a number, also as
-        :class:`plausibly.metrics.Metric`, which says whether smaller is better. The latter need the plausibility of
-        every single class and are much slower than the built-in metrics. A list may hold names and mappings, such as
-        ``["auroc", {"mine": metric}]``. By default what suits the data. Of two
-        classes: ``"top1_accuracy"``, sensitivity, specificity, PPV and NPV; AUROC, unless a classifier gives hard
-        labels (ones and zeros); and the Brier score, if all give probabilities. Of more: all metrics of lists and the
-        balanced accuracy; of at most 30 classes, also sensitivity and PPV of each.
+        Names of metrics, and of no others: those of lists, such as ``"top3_overlap"``, those of labels
+        (:mod:`plausibly.metrics`), such as ``"auroc"``, ``"sensitivity_at_specificity_0.9"``, ``"net_benefit_0.2"`` or
+        ``"f1_macro"``, and groups of them: ``"binary"``, ``"classes"``, ``"probability"``, ``"distribution"``,
+        ``"curves"``, ``"ordered"``, ``"lists"`` and ``"usual"`` (the default). The functions of
+        :mod:`plausibly.metrics` stand for their names. Or a mapping from names to your own metrics, which are added to
+        those of lists: :class:`plausibly.metrics.SumMetric`, :class:`plausibly.metrics.OrderMetric`, or a JAX function
+        of one case's scores (class,) and plausibilities (class,) that returns a number, also as a
+        :class:`plausibly.metrics.Metric`, which says whether smaller is better. Such functions are much slower than the
+        built-in metrics. A list may hold names and mappings, such as ``["auroc", {"mine": metric}]``. The default
+        depends on the data. For two classes: ``"top1_accuracy"``, sensitivity, specificity, PPV and NPV; AUROC, unless
+        a classifier gives hard labels (ones and zeros); and the Brier score, if all give probabilities. For more: all
+        metrics of lists and the balanced accuracy; for at most 30 classes, also sensitivity and PPV of each.
     logits
         Classifiers whose predictions are logits, by name, or True for all: they become probabilities by a softmax over
         classes (a single column by a sigmoid) before anything else.
@@ -178,20 +176,18 @@ def evaluate(
         these are then the accuracy and the group ``"ordered"`` (of which the last needs probabilities): mean absolute
         error, share within one grade, quadratic kappa, and ranked probability score.
     truth
-        What labels are compared with: the most plausible class of each case in every draw (``"most-plausible"``); what
-        one expert would say, each by the share of a case's annotations that name it first, without a model
-        (``"annotator"``); or what a panel of experts would decide (``"panel"``). Of annotations alone, panels are
-        those of a case's labels, see :func:`plausibly.evaluation.panels`. Under a posterior of shares of annotators,
-        a panel is drawn in every draw, whatever the number of labels; under one of a true class, panels are those of
-        the labels.
+        What predictions are compared with: the most plausible class of each case in every draw (``"most-plausible"``);
+        what one expert would say, the share of a case's annotations that name each class first, without a model
+        (``"annotator"``); or what a panel of experts would decide (``"panel"``). With annotations alone, or under a
+        model of one true class, panels are those of a case's labels, see :func:`plausibly.evaluation.panels`. Under a
+        posterior of shares of annotators, a panel is drawn in every draw, whatever the number of labels.
     panel
-        Number of experts of a panel; of annotations alone, cases with fewer do not count.
+        Number of experts in a panel; with annotations alone, cases with fewer labels do not count.
     readers
-        Whom panels under a posterior are of: other experts of the same kind (``"others"``, the default where annotators
-        have names), who differ from these in strictness and skill as these do from each other; or these annotators
-        (``"these"``, as always of grades): panels are of the labels of a case, and the further ones that it has too few
-        for are drawn. (Labels that a case has because of what others say are not in panels of these, see
-        :attr:`plausibly.Annotations.rounds`.)
+        Members of panels under a posterior: other experts (``"others"``, the default if annotators have names), who
+        differ from these in strictness and skill as these do from each other; or these annotators (``"these"``, always
+        so for grades), where a case that has too few labels gets further ones by drawing them. Labels that a case has
+        because of what others say are not in panels of these (:attr:`plausibly.Annotations.rounds`).
     positive
         Positive class; all others together are the negative one. By default, of two classes the one that stands for a
         success (as in pass and fail, yes and no, Inspect's C and I), or the second; of more, each has its own value.

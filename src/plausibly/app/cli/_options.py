@@ -417,7 +417,7 @@ class MetricOptions:
     gold_positive: str | None = None
     panel: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Number of experts of --truth panel. By default 5."),
+        typer.Option(min=1, metavar="N", help="Number of experts in the panel of --truth panel. By default 5."),
     ] = None
     readers: Literal["others", "these"] | None = None
     positive: str | None = None
