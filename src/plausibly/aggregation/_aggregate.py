@@ -92,9 +92,9 @@ def aggregate(
         remaining classes, for example because each named one class; ``"auto"`` samples the other cases with the Gibbs
         sampler at integer reliabilities up to 10, where it mixes fast, and otherwise with NUTS.
     seed
-        Random seed. The random numbers of a case are derived from the seed and the case's name, and shared with no
-        other. Yet a case alone has other draws from the same posterior than in a larger data set if the arrays that it
-        is padded to differ, as they may with NUTS and Gibbs. Models that learn from all cases have other posteriors.
+        Random seed. The random numbers of a case are derived from the seed and the case's name. With NUTS and Gibbs,
+        its draws may still differ between data sets, because they depend on the arrays that it is padded to.
+        Under models that learn from all cases, its posterior differs, too.
     progress
         Whether to show progress.
     out
@@ -177,13 +177,12 @@ def aggregate(
         names to the annotations with :meth:`plausibly.Annotations.with_cases`.
     prior_kappa
         Prior median of the concentration :math:`\kappa` of a learned prior, ``"learned"`` or ``"predictions"``; the
-        standard deviation of its logarithm is 1.5. By default e, about 2.7. The smaller, the more experts agree in a
-        case. Where most cases have one label, these say nothing of it, and :func:`plausibly.evaluate` states accuracies
-        only if it is given: their spread is then this prior's, not the data's.
+        standard deviation of its logarithm is 1.5. By default e, about 2.7. A smaller value means that experts agree
+        more in a case. If most cases have one label, labels cannot show this, and :func:`plausibly.evaluate` states
+        accuracies only if a value is given: their spread is then that of this prior.
     difficulty
-        Under models of one true class, whether some cases are unclear (``"by-case"``, the default), so that they look
-        like two classes in some proportion, or like one and any, to annotators and in truth; or all are equally hard
-        (``"same"``).
+        Difficulty of cases under models of one true class: some may be unclear and look like a mixture of classes, to
+        annotators and in truth (``"by-case"``, the default), or all are equally hard (``"same"``).
     annotator_groups
         Annotators who may err together, such as language models (``"dawid-skene"``, ``"one-coin"``, raters who differ):
         a table with the columns annotator and group, by its path. Or a mapping, from groups to annotators or back.
