@@ -321,7 +321,6 @@ REFUSED = [
     *each(agreement(ROWS, "interval").interval, {
         "ci_prob must lie between 0 and 1": {"ci_prob": 95},
         "replicates must be a whole number of at least 2": {"replicates": 1},
-        r"replicates must be a whole number of at least 2.*2\.5": {"replicates": 2.5},
         "seed must be a whole number from 0 .* but -1": {"seed": -1},
     }, G),
     *each(agreement(ROWS, "interval").annotators, {"ci_prob must lie between 0 and 1": {"ci_prob": 2}}, G),

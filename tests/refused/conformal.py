@@ -75,7 +75,6 @@ ROWS = {
         "no randomised form": {"score": "lac", "randomise_scores": True},
         "target must be one of": {"target": "truth"},
         "samples must be.*0": {"samples": 0},
-        "samples must be.*2.5": {"samples": 2.5},
         'by must be "risk", "certainty"': {"by": "age"},
         "needs the risk of each class": {"by": "risk"},
         "groups must have one value for each of the 40 cases, but 1 were given": {"by": ["x"]},
