@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 import xarray as xr
 
 import plausibly as pb
@@ -118,11 +119,28 @@ def test_notes_before_the_screen_count_and_all_are_in_a_file(study):
 def test_faults_of_the_data_come_before_all_other_notes(capsys):
     with _output.notes():
         _output.note("Labels are of three people.")
+        _output.note(Fault("a class is misspelt."))
+        assert capsys.readouterr().err.splitlines() == ["Note: a class is misspelt."]
         _output.note(Fault("the data have exchanged classes: run plausibly audit."))
         _output.show(Screen("A is ahead.", None, ["Intervals are wide.", "Cases are few."]), "report.html")
-    told = capsys.readouterr().out.splitlines()
-    assert told[1] == "Note: the data have exchanged classes: run plausibly audit."
-    assert told[2] == "Note: Intervals are wide."
+    told = capsys.readouterr()
+    assert told.out.splitlines()[1] == "Note: the data have exchanged classes: run plausibly audit."
+    assert told.out.splitlines()[2:] == ["Note: Intervals are wide.", "2 more notes: report.html."]
+    assert told.err == ""
+
+
+def test_answers_to_requirements_have_the_lines_that_are_left_and_those_that_are_not_met_come_first(capsys):
+    told = [f"{name}: P(accuracy >= 0.7) = 0.99, at least the 0.95 required: met" for name in "ABCDEF"]
+    with _output.notes():
+        for _ in range(21):
+            _output.say("A line.")
+        with pytest.raises(typer.Exit) as left:
+            _output.check_answers(
+                [*told, "G: P(accuracy >= 0.7) = 0.2, below the 0.95 required: not met"], Path("r.csv")
+            )
+    assert left.value.exit_code == _output.UNMET
+    lines = fits(capsys.readouterr().out.splitlines()).splitlines()[21:]
+    assert lines == ["G: P(accuracy >= 0.7) = 0.2, below the 0.95 required: not met", *told[:2], "4 more: r.csv."]
 
 
 def test_panels_under_a_model_say_which_cases_lack_labels():

@@ -293,26 +293,26 @@ def test_a_sweep_says_what_it_continues(monkeypatch, annotations, tmp_path):
     plan, said = Plan.of(annotations, {}, {"prirn": (30,)}, draws=20, chains=2), []
     for _ in range(2):
         list(plan.runs(Folder(tmp_path, 8), progress=False, say=said.append))
-    assert [text.rpartition(": ")[2] for text in said[1::2]] == ["continued", "reused"]
+    assert [text.rpartition(" (")[2] for text in said] == ["posterior continued)", "posterior reused)"]
 
 
 @pytest.mark.slow
 def test_a_sweep_replaces_what_does_not_match_in_either_format(annotations, tmp_path):
     some = annotations.select(np.arange(4))
     nc, store = (tmp_path / f"posterior-prirn-30.{suffix}" for suffix in ("nc", "zarr"))
-    for seed, shard, words in (
-        (0, 9, []),
-        (0, 2, [f"{nc} was removed: {store.name} takes its place"]),
-        (1, 2, [f"{store} was replaced (seed was 0 and is 1)"]),
-        (1, 3, [f"{store} was replaced (shard was 2 and is 3)"]),
-        (1, 3, [f"{store} is of the same data, arguments and versions: reused"]),
-        (1, 9, [f"{store} was removed: {nc.name} takes its place"]),
-        (2, 9, [f"{nc} was replaced (seed was 1 and is 2)"]),
+    for seed, shard, how, words in (
+        (0, 9, "", []),
+        (0, 2, "", [f"{nc} was removed: {store.name} takes its place"]),
+        (1, 2, " (posterior replaced: seed was 0 and is 1)", []),
+        (1, 3, " (posterior replaced: shard was 2 and is 3)", []),
+        (1, 3, " (posterior reused)", []),
+        (1, 9, "", [f"{store} was removed: {nc.name} takes its place"]),
+        (2, 9, " (posterior replaced: seed was 1 and is 2)", []),
     ):
         said = []
         plan = Plan.of(some, {}, {"prirn": (30,)}, draws=4, chains=1, seed=seed)
         list(plan.runs(Folder(tmp_path, shard), progress=False, say=said.append))
-        assert said[1:] == words
+        assert said == [f"[1 of 1] prirn@30{how}", *words]
         path = store if shard < 4 else nc
         assert [found.name for found in tmp_path.iterdir()] == [path.name]
         assert pb.load(path).attrs["seed"] == seed

@@ -569,3 +569,22 @@ def test_headers_alone_and_classes_beside_a_sheet_that_does_not_fit(tmp_path):
     shown = run(f"plausibly doctor {tmp_path}").output
     assert "head.csv" in shown
     assert "grades.csv" in shown
+
+
+def test_a_checkup_has_25_lines_unless_all_are_asked_for(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"p{case},{who},{'ab'[case % 2]}" for case in range(9) for who in ("ann", "bob")]
+    table(tmp_path / "labels.csv", "case,annotator,label", *rows)
+    for number in range(12):  # each of another number of cases, so that they differ
+        cases = [f"p{case},0.5,0.5" for case in range(9 + number)]
+        table(tmp_path / f"model-{number}.csv", "case,a,b", *cases)
+    shown = plausibly("doctor", ".", width=80).output.splitlines()
+    assert len(shown) <= 25
+    assert max(len(line) for line in shown if not line.startswith("  plausibly ")) <= 80
+    assert shown[-1].endswith(" more with --all.")
+    assert sum(line.startswith("  plausibly ") for line in shown) == 2
+    every = plausibly("doctor", ".", "--all", width=80).output.splitlines()
+    assert len(every) > 40
+    assert sum(line.startswith("  plausibly ") for line in every) > 3
+    few = pb.doctor([tmp_path / "labels.csv"])
+    assert few.lines(25, 80) == few.lines()

@@ -174,9 +174,9 @@ class Plan:
                 pool.submit(lambda: self._voted)  # which compiles the program of the others
             coming: deque[Callable[[], Run]] = deque()
             for number, label in enumerate(self.labels):
-                say(f"[{number + 1} of {len(self.labels)}] {label}")
+                begun = f"[{number + 1} of {len(self.labels)}] {label}"
                 try:
-                    posterior = self._posterior(self.steps[number], folder, say, progress, scheduler)
+                    posterior = self._posterior(self.steps[number], folder, begun, say, progress, scheduler)
                 except BaseException:
                     yield from _taken(coming)  # those before it are not lost
                     raise
@@ -189,13 +189,20 @@ class Plan:
             yield from _taken(coming)
 
     def _posterior(
-        self, step: PlannedRun, folder: Folder | None, say: Callable[[str], None], progress: bool, scheduler: Any
+        self,
+        step: PlannedRun,
+        folder: Folder | None,
+        begun: str,
+        say: Callable[[str], None],
+        progress: bool,
+        scheduler: Any,
     ) -> Posterior:
-        """Sample the posterior of a run, or open it where it is kept already."""
+        """Sample the posterior of a run, or open it where it is kept already; say that it has `begun`, and which."""
         whole = step.settled.model.of_scores  # the prior that cases share comes from all of them
         options: dict[str, Any] = {**step.arguments, "seed": self.seed, "progress": progress}
         options["scheduler"] = None if whole else scheduler
         if folder is None:
+            say(begun)
             return unjudged(aggregate)(self.observed, step.model, **options)
         in_shards = not whole and (folder.resume or self.observed.n_cases > folder.shard)
         path, other = (folder.path / posterior_name(step.label, in_shards=kind) for kind in (in_shards, not in_shards))
@@ -207,11 +214,9 @@ class Plan:
         matches = kept is not None and not what
         done = "reused" if matches and _is_complete(path) else "continued"
         options |= {"out": path, "shard": folder.shard, "fresh": folder.fresh or bool(what)}
+        replaced = f" (posterior replaced: {what or 'it has no fingerprint'})" if existed else ""
+        say(begun + (f" (posterior {done})" if matches else replaced))
         posterior = unjudged(aggregate)(self.observed, step.model, **options)
-        if matches:
-            say(f"{path} is of the same data, arguments and versions: {done}")
-        elif existed:
-            say(f"{path} was replaced ({what or 'it has no fingerprint'})")
         if read_fingerprint(other) is not None:
             _remove(other)
             say(f"{other} was removed: {path.name} takes its place")

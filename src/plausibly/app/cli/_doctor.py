@@ -1,5 +1,6 @@
 """``plausibly doctor``: what files are, and which commands they are enough for."""
 
+from math import inf
 from pathlib import Path
 from typing import Annotated
 
@@ -8,9 +9,10 @@ import typer
 from plausibly.app.cli import _options as options
 from plausibly.app.cli._app import BAD_INPUT, example
 from plausibly.app.cli._folder import results_in
-from plausibly.app.cli._output import complain, say
+from plausibly.app.cli._output import complain, console, say
 from plausibly.app.cli._study import STORE, files_of, is_by_annotators
 from plausibly.app.doctor import doctor as look
+from plausibly.app.screen import LINES
 
 
 @example(
@@ -32,6 +34,7 @@ def doctor(
     ],
     *,
     reading: options.Reading,
+    all: Annotated[bool, typer.Option("--all", help="Print all, also what 25 lines have no room for.")] = False,
     quiet: bool = False,
 ) -> None:
     """Identify files, check that they fit together, and print the command for every question that they answer.
@@ -48,7 +51,7 @@ def doctor(
         for one in unread:
             complain(str(one))
         raise typer.Exit(BAD_INPUT)
-    for line in found.commands[:1] if quiet else found.lines():
+    for line in found.commands[:1] if quiet else found.lines(inf if all else LINES, console().width):
         say(line)
     if not found.commands:
         raise typer.Exit(1)

@@ -74,7 +74,7 @@ CERTAINTY = "certainty.csv"
 DIFFERENCES, RANKINGS = "differences.csv", "rankings.csv"
 ALPHA, SPLITS = 0.1, 20  #: of the sets in the report
 LEAST, MOST = 40, 2**24  #: cases, and scores of a classifier, between which sets are measured
-_WRITTEN, _ORDER = 2, 3  # lines for what was written, and for the order under other models
+_WRITTEN, _ORDER, _MET = 2, 3, 5  # lines for what was written, the order under other models, and requirements
 BUDGET = 100  #: labels of the plan in the report
 MOST_PLANNED = 20_000  #: cases up to which the report has a plan
 
@@ -295,7 +295,7 @@ def run(
     runs, files, chosen = [], TablesInParts(out, suffix), how_chosen(asked)
     first: Sweep | None = None
     rest, noted = str(out / REPORT) + WITHOUT_QUICK * quick, False
-    below += _WRITTEN + (_ORDER if len(plan.labels) > 1 else 1) + 3 * len(required) * len(plan.predictions)
+    below += _WRITTEN + (_ORDER if len(plan.labels) > 1 else 1) + min(2 * len(required) * len(plan.predictions), _MET)
     keep_others(out / Path(METRICS).with_suffix(suffix))
     for done in plan.runs(folder, progress=not quiet, say=speaker(quiet), scheduler=dask):
         if not (runs or quick):
@@ -460,4 +460,5 @@ def finish(done: Done, output: options.IntoResults, *, suffix: str = ".csv") -> 
     answered, results = (f"{done.screen.headline} ", f" Results: {out}.") if output.quiet else ("", "")
     if output.quiet or not swept.converged:
         say(f"{answered}{swept.verdict()}{where}{results}")
-    check_answers(requirement_sentences(done.judged), swept.converged, strict=output.strict)
+    where = (out / REQUIREMENTS).with_suffix(suffix)
+    check_answers(requirement_sentences(done.judged), where, swept.converged, strict=output.strict)

@@ -81,7 +81,8 @@ def judge(
     right = {name: "" if gold and name == "truth" else "if the annotators are right, " for name in required}
     told = answer_sentences((name, one.name, one.answer, right[one.name] + one.allowed) for name, one in questions)
     output.publish(of(result), REPORT, sources, told, kept)
-    check_answers(told, all(fit.converged for fit in result.fits.values()), strict=output.strict)
+    converged = all(fit.converged for fit in result.fits.values())
+    check_answers(told, output.out and output.out / REPORT, converged, strict=output.strict)
 
 
 def _required(text: str | None) -> list[str]:

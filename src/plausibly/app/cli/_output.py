@@ -40,7 +40,6 @@ TABLES = ".csv", ".parquet"  #: suffixes of tables that we write
 NOTES_FILE = "notes.txt"  #: of all notes, where a screen has not room for them
 _LONGEST = 2000  # characters of a sentence
 _WRITTEN = 2  # lines of what was written
-_BEFORE = 1  # notes that are printed before there is a screen
 _PATIENCE = 10.0  # seconds without a line, after which the next step is said
 _FIGURES = 3  # from which on their number is said
 
@@ -164,11 +163,11 @@ def notes() -> Iterator[None]:
 
 
 def note(words: str) -> None:
-    """Print a note, once; where there are several before a screen, the others wait for it."""
+    """Print a note, once; before a screen the first fault, while all others wait for it."""
     if words in _SAID.notes:  # files may be read more than once
         return
     _SAID.notes.append(words)
-    if not _SAID.shown and len(_SAID.notes) > _BEFORE:
+    if not (_SAID.shown or (isinstance(words, Fault) and len(_SAID.notes) == len(_SAID.held) + 1)):
         _SAID.held.append(words)
     else:
         complain(words, "Note")
@@ -328,10 +327,28 @@ def answer_sentences(answers: Iterable[tuple[str, str, str, str]]) -> list[str]:
     return told
 
 
-def check_answers(told: Iterable[str], converged: bool = True, *, strict: bool = False) -> None:
-    """Say which requirements are met, and exit with status 3 if one is not; with 1 if `strict` and not `converged`."""
-    for sentence in (told := list(told)):
+def check_answers(
+    told: Iterable[str], where: Path | None = None, converged: bool = True, *, strict: bool = False
+) -> None:
+    """Say which requirements are met, and exit with status 3 if one is not; with 1 if `strict` and not `converged`.
+
+    Where lines are few, those that are not met come first, and `where` is the file that has the others.
+    """
+    told = list(told)
+    unmet = [sentence for sentence in told if "not met" in sentence]
+    shown, room = told, LINES - _SAID.lines
+
+    def rows() -> int:
+        return sum(len(paragraph(one, console().width, _LONGEST)) for one in shown) + (len(shown) < len(told))
+
+    if rows() > room:
+        shown = [*unmet, *(one for one in told if one not in unmet)]
+        while len(shown) > 1 and rows() > room:
+            shown.pop()
+    for sentence in shown:
         say(sentence)
+    if len(shown) < len(told):
+        say(f"{len(told) - len(shown)} more: {where or '--out FOLDER writes all'}.")
     check_converged(converged, strict=strict)
-    if any("not met" in sentence for sentence in told):
+    if unmet:
         raise typer.Exit(UNMET)

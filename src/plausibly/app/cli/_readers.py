@@ -71,4 +71,4 @@ def readers(
     told = answer_sentences((name, str(require), one, f"margin {result.margin:g}") for name, one in answers.items())
     kept = 2 * len(result.comparisons) if require else 0
     output.publish(of(result), REPORT, sources, told, kept)
-    check_answers(told)
+    check_answers(told, output.out and output.out / REPORT)

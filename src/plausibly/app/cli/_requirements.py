@@ -174,6 +174,7 @@ def _of_choices(metric: str) -> bool:
 
 def requirement_sentences(table: pd.DataFrame) -> Iterator[str]:
     """Say of each requirement and classifier whether it is met, by the run under which that is the least probable."""
+    against = ""
     for _, rows in table.groupby(["requirement", "classifier"], sort=False) if len(table) else ():
         row = rows.sort_values("probability", na_position="first", kind="stable").iloc[0]
         what = f"{row['classifier']}: P({metric_name(row['metric'])} {row['relation']} {row['value']:.15g})"
@@ -184,9 +185,10 @@ def requirement_sentences(table: pd.DataFrame) -> Iterator[str]:
         else:
             than, met = ("at least", "met") if row["met"] else ("below", "not met")
             share = _rounded(row["probability"], row["required"])
-            against = f" against {row['against']}" if row["against"] else ""
+            against, before = f" against {row['against']}" if row["against"] else "", against
+            truth = "" if against == before else against  # which is said once
             close = " (so close that another seed may say otherwise)" if row["close"] else ""
-            yield f"{what} = {share}{against}{where}, {than} the {row['required']:g} required: {met}{close}"
+            yield f"{what} = {share}{truth}{where}, {than} the {row['required']:g} required: {met}{close}"
 
 
 def _rounded(share: float, required: float) -> str:

@@ -14,6 +14,7 @@ from plausibly.app.doctor._between import PREDICTING, extra_cases, unfit, unfit_
 from plausibly.app.doctor._look import look, of_one_rater, with_classes
 from plausibly.app.doctor._looked import Looked
 from plausibly.app.doctor._propose import GOLD, Proposal, Together, of_posterior, of_systems, propose
+from plausibly.app.screen import WIDTH, paragraph
 from plausibly.base.errors import ArgumentError
 from plausibly.base.names import listed, many, no_answers, some
 from plausibly.base.shown import Shown
@@ -52,25 +53,41 @@ class Checkup(Shown, kind="doctor"):
     def __repr__(self) -> str:
         return "\n".join(self.lines())
 
-    def lines(self) -> Iterator[str]:
-        """Yield the lines of a screen."""
-        for caution in self.cautions:
-            yield f"First: {caution}"
+    def lines(self, most: float = np.inf, width: int = WIDTH) -> list[str]:
+        """Lines of a screen, broken where they are printed to at most so many of a `width`.
+
+        Of more, questions after the second are left out, then notes, files, and what does not fit, the last first.
+        """
         alike: dict[str, list[str]] = {}
         for one in self.files:
             alike.setdefault(str(one).removeprefix(f"{one.path}: "), []).append(str(one.path))
-        yield from (f"{listed(paths)}: {words}" for words, paths in alike.items())
-        yield from dict.fromkeys(f"Note: {note}." for one in self.files for note in one.notes)
-        for problem in self.problems:
-            yield f"Does not fit: {problem}"
+        files = [f"{listed(paths)}: {words}" for words, paths in alike.items()]
+        notes = [*dict.fromkeys(f"Note: {note}." for one in self.files for note in one.notes)]
+        problems = [f"Does not fit: {problem}" for problem in self.problems]
         if not self.proposals:
-            yield "There is no command for these files: give annotations, such as a table of case, annotator, class."
-        questions: dict[str, list[str]] = {}
+            problems.append(
+                "There is no command for these files: give annotations, as a table of case, annotator, class."
+            )
+        commands: dict[str, list[str]] = {}
         for one in self.proposals:
-            questions.setdefault(one.question, []).append(one.command)
-        for number, (question, commands) in enumerate(questions.items()):
-            more = f" ({len(commands) - 1:,} more with other files)" if len(commands) > 1 else ""
-            yield ("" if number else "\n") + f"{question}{more}\n  {commands[0]}"
+            commands.setdefault(one.question, []).append(one.command)
+        questions = [
+            f"{question}{f' ({len(found) - 1:,} more with other files)' if found[1:] else ''}\n  {found[0]}"
+            for question, found in commands.items()
+        ]
+        lines = [*(f"First: {caution}" for caution in self.cautions), *files, *notes, *problems]
+        lines += [("" if number else "\n") + question for number, question in enumerate(questions)]
+        rest = [one for group in (problems, files, notes, questions[2:]) for one in group]
+        n_all = len(lines)
+        while rest and sum(_rows(line, width) for line in lines) + (len(lines) < n_all) > most:
+            lines.remove(rest.pop())
+        return lines + [f"{n_all - len(lines)} more with --all."] * (len(lines) < n_all)
+
+
+def _rows(text: str, width: int) -> int:
+    """Rows of a terminal that sentences take, and commands, which are not broken."""
+    lines = (() if line.startswith("  plausibly ") else paragraph(line, width) for line in text.splitlines())
+    return sum(max(len(line), 1) for line in lines)
 
 
 def doctor(
