@@ -40,6 +40,7 @@ TABLES = ".csv", ".parquet"  #: suffixes of tables that we write
 NOTES_FILE = "notes.txt"  #: of all notes, where a screen has not room for them
 _LONGEST = 2000  # characters of a sentence
 _WRITTEN = 2  # lines of what was written
+_BEFORE = 1  # notes that are printed before there is a screen
 _PATIENCE = 10.0  # seconds without a line, after which the next step is said
 _FIGURES = 3  # from which on their number is said
 
@@ -163,11 +164,11 @@ def notes() -> Iterator[None]:
 
 
 def note(words: str) -> None:
-    """Print a note, once; before a screen the first fault, while all others wait for it."""
+    """Print a note, once; where there are several before a screen, the others wait for it."""
     if words in _SAID.notes:  # files may be read more than once
         return
     _SAID.notes.append(words)
-    if not (_SAID.shown or (isinstance(words, Fault) and len(_SAID.notes) == len(_SAID.held) + 1)):
+    if not _SAID.shown and len(_SAID.notes) > _BEFORE:
         _SAID.held.append(words)
     else:
         complain(words, "Note")

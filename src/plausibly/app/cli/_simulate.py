@@ -62,7 +62,8 @@ def write_simulation(
     out: Path, cases: int, classes: int, reliability: float, qualities: list[float], seed: int
 ) -> list[str]:
     """Write simulated data, and return the names of the classifiers."""
-    if (out / ANNOTATIONS).exists() and not (out / TRUTH).exists():
+    again = (out / TRUTH).exists()
+    if (out / ANNOTATIONS).exists() and not again:
         raise ArgumentError(f"{out} holds {ANNOTATIONS} that was not simulated: name another folder with --out.")
     simulated = simulate_differentials(cases, classes, reliability, seed)
     classifiers = simulate_classifiers(simulated.plausibilities, qualities, seed)
@@ -77,7 +78,10 @@ def write_simulation(
     for name, scores in classifiers.items():
         table = pd.DataFrame(scores, columns=annotations.classes)
         table.insert(0, "case", annotations.cases)
-        write_table(table, out / f"predictions-{name}.csv")
+        path = out / f"predictions-{name}.csv"
+        if again:  # of an earlier simulation, which is replaced as the other files are
+            path.unlink(missing_ok=True)
+        write_table(table, path)
     return list(classifiers)
 
 
