@@ -165,6 +165,11 @@ def shortened(name: str) -> set[str]:
     return {folded, *(folded[:at] + folded[at + 1 :] for at in letters)}
 
 
+def look_alike(name: str, other: str) -> bool:
+    """Whether names differ by a letter at most, or in what readers overlook."""
+    return bool(shortened(name) & shortened(other)) or plain_name(name) == plain_name(other)
+
+
 def numbered(n: int) -> np.ndarray:
     """Return the names of annotators of whom only the position within a case is known: 1 to n."""
     return np.arange(1, n + 1).astype(f"U{len(str(n))}")  # plain str takes 84 bytes each

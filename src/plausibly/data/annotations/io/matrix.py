@@ -13,7 +13,7 @@ import pyarrow as pa
 from jaxtyping import Num
 
 from plausibly.base.errors import AnnotationError, PlausiblyError, show
-from plausibly.base.names import plain_name, shortened, some, unknown_class
+from plausibly.base.names import look_alike, some, unknown_class
 from plausibly.data.annotations.io.class_columns import POSITIVE, same_classes
 from plausibly.data.annotations.io.columns import (
     Columns,
@@ -72,12 +72,7 @@ class Matrix:
             )
         absent = [name for name in map(str, classes) if name not in at]
         if absent:
-            typos = [
-                (name, one)
-                for name in absent
-                for one in at
-                if shortened(name) & shortened(one) or plain_name(name) == plain_name(one)
-            ]
+            typos = [(name, one) for name in absent for one in at if look_alike(name, one)]
             fix = "if {!r} is {!r} misspelt, correct it where it is named, or else ".format(*typos[0]) if typos else ""
             raise error(f"the header has no column for {some(absent)}; {fix}give a column per class")
         order = [at[str(name)] for name in classes]
