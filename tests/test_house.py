@@ -27,14 +27,14 @@ LIMITS: dict[str, dict[str, int]] = {
         "distances": 1858,  # distances of sets
         "distributions": 1231,
         "evaluation": 7384,  # panels of given and of drawn labels; the most common class; means over many classes
-        "families": 4514,  # families say how annotators answer; points of chains; chains of ratings abreast
+        "families": 4516,  # Newton steps that go too far; how annotators answer; points of chains; chains abreast
         "inference": 4843,  # closed forms; gamma variables in a third of the time; all chains abreast; widths of slices
-        "metrics": 3579,  # average precision of resampled cases
+        "metrics": 3588,  # average precision of resampled cases; sets are counted
         "models": 2000,  # axes of chains and of points in signatures
         "plausibly": 117,
         "posterior": 3779,  # arrays computed when read; files of closed forms; R-hat by chance
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 39959,  # gradients; what compiled moves draw; public layouts; terminal and page alike; loaded programs
+        "tests": 39967,  # Newton; what compiled moves draw; public layouts; terminal and page alike; loaded programs
         "validation": 6715,  # panels of other experts: public readers and simulated ones; scales of their priors
     },
     "shape": {

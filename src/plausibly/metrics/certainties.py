@@ -1,5 +1,6 @@
 """Certainty of the annotations, on plain arrays and on ranked lists; ambiguity and uncertainty of a case."""
 
+import math
 from functools import partial
 
 import jax
@@ -16,6 +17,7 @@ from plausibly.metrics.inputs import BreakTies, as_array, check_plausibilities, 
 from plausibly.metrics.list_metric import ranked
 
 _FEW = 8  # places of a list
+_FEW_SETS = 128  # of classes
 
 
 def annotation_certainty(
@@ -131,11 +133,18 @@ def set_certainty(plausible: Int[Array, "draw case size"], n_classes: int) -> Fl
 def most_frequent(lists: Int[Array, "place case draw"], n_classes: int) -> Int[Array, " case"]:
     """Count the draws whose set of classes is the most frequent one.
 
-    The sorted classes of a set are packed into as few 32-bit words as hold them, the draws of a case sorted by these
-    words, and the longest run counted.
+    Where few sets are possible, each is counted. Else, the sorted classes of a set are packed into as few 32-bit words
+    as hold them, the draws of a case sorted by these words, and the longest run counted.
     """
-    size, _, n_draws = lists.shape
+    size, n_cases, n_draws = lists.shape
     members = _ascending(lists).astype(jnp.uint32)
+    if (n_sets := math.comb(n_classes, size)) <= _FEW_SETS:
+        at = [math.prod(one - n for n in range(place)) // math.factorial(place) for place, one in enumerate(members, 1)]
+
+        def count(most, number):  # of a set, by its place among all in colexicographic order
+            return jnp.maximum(most, jnp.sum(sum(at) == number, axis=1, dtype=jnp.int32)), None
+
+        return lax.scan(count, jnp.zeros(n_cases, jnp.int32), jnp.arange(n_sets, dtype=jnp.uint32))[0]
     bits = max(1, (n_classes - 1).bit_length())
     per_word = 32 // bits
     words = []

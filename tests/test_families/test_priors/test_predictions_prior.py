@@ -152,6 +152,14 @@ def test_every_draw_has_the_shapes_of_its_own():
     np.testing.assert_array_equal(alone.T, draws[:, 3:])
 
 
+def test_a_step_of_newton_that_goes_too_far_is_shortened(monkeypatch):
+    monkeypatch.setattr(fitting, "minimize", lambda negative, start, **options: SimpleNamespace(x=start))
+    density = lambda x: (-50 * np.sqrt(1 + x @ x), -50 * x / np.sqrt(1 + x @ x))  # noqa: E731
+    mode, hessian = fitting.laplace(density, np.array([2.0]))  # from where a whole step leads to -8
+    assert abs(mode[0]) < 0.01
+    assert hessian.item() == pytest.approx(50, rel=0.02)
+
+
 @pytest.mark.slow
 def test_weighted_proposals_and_nuts_agree(monkeypatch):
     _, annotations, scores = world(n=100)

@@ -263,9 +263,11 @@ def laplace(
         here, gradient = negative(at)
         hessian, along = vectors * values @ vectors.T, vectors.T @ gradient
         scale = np.sqrt(np.diag(np.linalg.inv(hessian))) / 2  # differences over about a posterior standard deviation
-        proposed = at - vectors @ (along / values)
         if (along**2 / values).sum() < 1e-3:
             break
-        if negative(proposed)[0] <= here:  # else the differences were over too much, and are over less next
-            at = proposed
+        step = vectors @ (along / values)
+        for share in (1, 1 / 2, 1 / 4):  # which may go too far; else differences were over too much, and are less next
+            if negative(at - share * step)[0] <= here:
+                at = at - share * step
+                break
     return at, hessian
