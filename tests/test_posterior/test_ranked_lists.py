@@ -95,8 +95,7 @@ def test_a_short_list_is_the_beginning_of_a_long_one(ties):
     values = np.random.default_rng(0).dirichlet([1, 0.1, 0.1, 3], N)
     slots = one_case([0, 5, 6], 40)
     long = rank(values, slots, 6, 40, 0.3, break_ties=ties)
-    for depth in (1, 4):
-        np.testing.assert_array_equal(rank(values, slots, depth, 40, 0.3, break_ties=ties), long[..., :depth])
+    np.testing.assert_array_equal(rank(values, slots, 4, 40, 0.3, break_ties=ties), long[..., :4])
 
 
 @pytest.mark.slow
