@@ -118,6 +118,11 @@ def test_predictions_may_call_their_columns_as_the_annotators_do(tmp_path):
     (tmp_path / "m.csv").write_text("\n".join(["photo,finding", *(f"{case},x" for case in range(9))]))
     words = ["discrepancy", tmp_path / "said.csv", "--predictions", f"m={tmp_path / 'm.csv'}"]
     assert "m" in succeed(*words, "--case", "photo", "--label", "finding", "--replicates", 20).output
+    scores = [f"{case},0.2,0.5,0.3" for case in range(9)]  # cases that are numbers tell nobody that they are names
+    (tmp_path / "p.csv").write_text("\n".join(["photo,x,y,z", *scores]))
+    for name in ("m.csv", "p.csv"):
+        more = ["--predictions", f"m={tmp_path / name}", "--case", "photo", "--label", "finding"]
+        assert "mismatched" not in succeed("audit", words[1], *more).output
     (tmp_path / "usual.csv").write_text("\n".join(["case,annotator,label", *rows]))
     assert "m.csv" in refuse("discrepancy", tmp_path / "usual.csv", *words[2:]).output  # names end with a command
 

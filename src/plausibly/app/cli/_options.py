@@ -177,7 +177,7 @@ class Reading:
         """Look into a file, or into files by annotator."""
         from plausibly.data.annotations.io.files import naming_file
         from plausibly.data.annotations.io.read import open_any
-        from plausibly.data.annotations.io.source import name_columns
+        from plausibly.data.annotations.io.spellings import name_columns
 
         missing = None if self.missing is None else texts_of(self.missing)
         with naming_file(source):

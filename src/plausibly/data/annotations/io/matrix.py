@@ -28,7 +28,7 @@ from plausibly.data.annotations.io.columns import (
     to_floats,
 )
 from plausibly.data.annotations.io.files import TABLES, ending, read_npy, suffix_of
-from plausibly.data.annotations.io.spellings import CASE, FURTHER, called
+from plausibly.data.annotations.io.spellings import CASE, FURTHER, called, further_roles, renamed
 from plausibly.data.annotations.io.spellings import PREDICTED as NAMED
 from plausibly.data.annotations.io.table_files import header_of, read_batches, refuse_repeats
 
@@ -102,7 +102,8 @@ def read_matrix(
     path = Path(source)
     if suffix_of(path, SUFFIXES) == ".npy":
         return from_array(read_npy(path), error)
-    names = header_of(path)
+    called_as = renamed(header := header_of(path), further_roles(header))
+    names = [*called_as.values()]
     if ending(path) != ".parquet" and all(map(is_number, names)):
         matrix = _joined(read_batches(path, header=False), error, classes, named=False)
         n_rows = -1 if cases is None else len(cases)
@@ -120,7 +121,8 @@ def read_matrix(
         )
     if set(names) <= set(column_of_cases(names, classes)):
         raise error("there is no column of numbers; give a column per class")
-    return _joined(read_batches(path), error, classes, cases, labels=labels)
+    batches = ({called_as[name]: column for name, column in batch.items()} for batch in read_batches(path))
+    return _joined(batches, error, classes, cases, labels=labels)
 
 
 def matrix_of(

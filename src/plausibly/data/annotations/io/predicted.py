@@ -30,7 +30,7 @@ from plausibly.data.annotations.io.files import TABLES, WORKBOOK, ending, read_n
 from plausibly.data.annotations.io.formats import ARCHIVE, TOOLS, format_of
 from plausibly.data.annotations.io.matrix import Matrix, column_of_cases, read_matrix
 from plausibly.data.annotations.io.source import JSON, open_source, texts_of
-from plausibly.data.annotations.io.spellings import CASE, PREDICTED, find, success_in
+from plausibly.data.annotations.io.spellings import CASE, PREDICTED, find, further_roles, success_in
 from plausibly.data.annotations.io.table_files import header_of, read_columns
 from plausibly.data.annotations.io.verdicts import answers_of_one
 from plausibly.data.annotations.io.workbooks import sheets_of
@@ -199,7 +199,7 @@ def _column_of_file(source: Any, texts: str, numbers: str | None, classes: Colle
     of_annotator = column not in names and None not in (who, said) and column in texts_of(read_columns(path)[who])
     if column not in names and not of_annotator:
         raise FileError(f"there is no such column; {suggest(column, names, f'choose from {some(names, 9)}')}")
-    case = find("case", [name for name in names if name != column], {"case": CASE})
+    case = further_roles(names).get("case") or find("case", [name for name in names if name != column], {"case": CASE})
     read = read_columns(path, [name for name in (case, who, said, column) if name is not None])
     if of_annotator:
         own = np.flatnonzero(texts_of(read[who]) == column)

@@ -1,7 +1,6 @@
 """What annotations are read from: a file, a folder or an object in memory, decoded so far that its layout shows."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
-from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,14 +18,13 @@ from plausibly.data.annotations.io.case_rows import is_of_cases
 from plausibly.data.annotations.io.columns import frame_columns, is_frame, is_nothing, list_of
 from plausibly.data.annotations.io.files import BY_ANNOTATOR, TABLES, WORKBOOK, ending, naming, read_json, read_lines
 from plausibly.data.annotations.io.long_table import is_long
-from plausibly.data.annotations.io.spellings import COLUMNS, FURTHER, find, renamed
+from plausibly.data.annotations.io.spellings import COLUMNS, FURTHER, find, further_roles, renamed
 from plausibly.data.annotations.io.table_files import header_of, read_columns
 
 JSON = (".json", ".jsonl")
 _SPLIT = ("columns", "data")  # keys of a table that is written as names and rows
 _LARGE = 2**23  # bytes
 _TRIPLE = ("case", "annotator", "label")
-_ALSO: ContextVar[Mapping[str, str] | None] = ContextVar("_ALSO", default=None)  # columns of further tables, by role
 
 Column = pa.ChunkedArray | list[Any]
 
@@ -126,8 +124,7 @@ def open_source(path: Path, *, roles: Mapping[str, str] | None = None, **options
     suffix = ending(path)
     if suffix in TABLES:
         header = header_of(path)
-        also = (_ALSO.get() or {}).items()
-        roles = {role: name for role, name in also if name in header and find(role, header) is None} | dict(roles)
+        roles = further_roles(header) | dict(roles)
         names = list(renamed(header, roles).values())
         return Source(suffixes={suffix}, path=path, names=names, roles=roles, **options)
     content = None
@@ -138,11 +135,6 @@ def open_source(path: Path, *, roles: Mapping[str, str] | None = None, **options
     elif suffix == ".jsonl":
         content = read_lines(path)
     return _of_content(content, {suffix}, roles, path=path, **options)
-
-
-def name_columns(roles: Mapping[str, str | None]) -> None:
-    """Let further tables, such as those of predictions, call the case and the label as these do, if not as usual."""
-    _ALSO.set({role: name for role in ("case", "label") if (name := roles.get(role)) is not None})
 
 
 def open_files(files: Mapping[str, Any], **options: Any) -> Source:

@@ -2,7 +2,8 @@
 
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 
 import numpy as np
 
@@ -240,6 +241,21 @@ def spelling_of(
     if not there:
         raise error(f"the table has no column {name!r} (columns found: {', '.join(map(repr, columns))}); {needed}")
     return there[0]
+
+
+#: Columns of further tables, such as those of predictions, by role.
+_ALSO: ContextVar[Mapping[str, str] | None] = ContextVar("_ALSO", default=None)
+
+
+def name_columns(roles: Mapping[str, str | None]) -> None:
+    """Let further tables, such as those of predictions, call the case and the label as these do, if not as usual."""
+    _ALSO.set({role: name for role in ("case", "label") if (name := roles.get(role)) is not None})
+
+
+def further_roles(header: Collection[str]) -> dict[str, str]:
+    """Columns of a further table that :func:`name_columns` named, by role."""
+    also = (_ALSO.get() or {}).items()
+    return {role: name for role, name in also if name in header and find(role, header) is None}
 
 
 def renamed(names: Iterable[str], roles: Mapping[str, str]) -> dict[str, str]:
