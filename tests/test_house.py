@@ -22,7 +22,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "agreement": 8795,  # reader studies; models that rate higher; who leans, without those who lean; who is named
         "app": 13910,  # one budget of lines, also of doctor and requirements; typos in doctor; notes.txt
         "base": 2345,  # lanes of rejection, from posterior; results in notebooks; what notes are faults; typos
-        "data": 15800,  # columns of class names; NAME=FILE; sets in a cell, rows of spans; what to give instead
+        "data": 15803,  # columns of class names; NAME=FILE; sets in a cell, rows of spans; what to give instead
         "decisions": 3888,  # what is said of sets without the prior
         "distances": 1858,  # distances of sets
         "distributions": 1231,
@@ -34,7 +34,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "plausibly": 117,
         "posterior": 3779,  # arrays computed when read; files of closed forms; R-hat by chance
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 39971,  # Newton; what compiled moves draw; public layouts; terminal and page alike; loaded programs
+        "tests": 39979,  # Newton; what compiled moves draw; public layouts; terminal and page alike; loaded programs
         "validation": 6715,  # panels of other experts: public readers and simulated ones; scales of their priors
     },
     "shape": {

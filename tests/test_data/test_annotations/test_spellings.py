@@ -123,3 +123,11 @@ def test_capital_letters_do_not_hide_what_columns_are(tmp_path, names):
     grades = pd.Categorical(["low", "high", "low", "high"], ["low", "high"], ordered=True)
     table = pd.DataFrame({"Case": list("ppqq"), "Annotator": list("abab"), "Label": grades})
     assert read_annotations(table).classes.tolist() == ["low", "high"]
+
+
+def test_numbers_in_a_column_rating_are_said_to_be_in_order_and_how_they_are_names(tmp_path):
+    table = pd.DataFrame({"case": ["p", "p", "q", "q"], "annotator": ["ann", "bob"] * 2, "rating": [0, 3, 19, 19]})
+    with pytest.warns(PlausiblyWarning, match="score: numbers in their order; for names, label='rating' "):
+        assert isinstance(read_annotations(table), Scores)
+    read = read_annotations(table, label="rating", classes=[f"topic {k}" for k in range(20)])
+    assert read.n_classes == 20

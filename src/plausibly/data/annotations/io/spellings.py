@@ -231,7 +231,10 @@ def spelling_of(
     further = _further(name, columns)
     if not there and len(further) == 1:
         if further[0].strip().lower() not in _MEANT:
-            warnings.warn(f"the column {further[0]!r} is taken for {name}", PlausiblyWarning, stacklevel=2)
+            words = f"the column {further[0]!r} is taken for {name}"
+            if name == "score":
+                words += f": numbers in their order; for names, label={further[0]!r} (--label {further[0]}) and classes"
+            warnings.warn(words, PlausiblyWarning, stacklevel=2)
         return further[0]
     if not there and further:
         raise error(
