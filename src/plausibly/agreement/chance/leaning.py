@@ -75,10 +75,13 @@ def _differences(
         spread = _sums(who, (own - others - difference[who]) ** 2, people) / (shared - 1)
         t = np.nan_to_num(np.where(spread > 0, difference / np.sqrt(spread / shared), 0))
         p = 2 * stdtr(np.maximum(shared - 1, 1), -np.abs(t))
-        ends = [ndtri((share * shared + 0.5) / (shared + 1)) for share in (of_own, of_others)] if scale is None else []
-        far = np.abs(ends[0] - ends[1] if ends else difference / scale) >= _FAR
+        if scale is None:
+            shares = ((share * shared + 0.5) / (shared + 1) for share in (of_own, of_others))
+            gap = np.subtract(*map(ndtri, shares))
+        else:
+            gap = difference / scale
     apart = _sums(who, (own != others).astype(float), people)
-    sure = far & (p < _LEVEL_OF_LEANING / p.size) & (shared >= LEAST) & (apart >= _DIFFERENT)
+    sure = (np.abs(gap) >= _FAR) & (p < _LEVEL_OF_LEANING / p.size) & (shared >= LEAST) & (apart >= _DIFFERENT)
     return of_own, of_others, t, sure
 
 
