@@ -39,7 +39,8 @@ zeros: if they mean the same, write them in one way.
 
 
 def _doubts(read: Annotations | Labels, source: Source | None) -> Iterator[str]:
-    names, labels = read.annotators, isinstance(read, Labels)
+    names = read.annotators
+    labels = isinstance(read, Labels)
     classes, counts = _classes(read)
     what = "labels" if labels else "classes"
     for rare, near in misspelt(classes, counts) if 2 * len(classes) < sum(counts) else ():  # not of texts
