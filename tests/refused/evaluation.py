@@ -186,9 +186,10 @@ ROWS = {
     },
     (of_two, ArgumentError): {
         "there is no metric 'aurok': choose for example from auroc": {"metrics": ["aurok"]},
+        "there is no metric 'top_3': choose for example from top3_accuracy": {"metrics": ["top_3"]},
         "specificity must lie between 0 and 1, but 1.0 was given": {"metrics": ["sensitivity_at_specificity_1"]},
         "'top9_accuracy' cannot be computed, because there are 2 classes": {"metrics": ["top9_accuracy"]},
-        "'top1_coverage' cannot be computed, because it needs": {"metrics": ["top1_coverage"], "truth": "panel"},
+        "'top1_coverage' compares lists with the plausibilities": {"metrics": ["top1_coverage"], "truth": "panel"},
         r"truth must be one of 'most-plausible', .* but 'experts' was given": {"truth": "experts"},
         "panel must be a whole number of at least 1, but 0 was given": {"truth": "panel", "panel": 0},
         "'dist_ce' is of whole distributions, of which panels say nothing": {"metrics": ["dist_ce"], "truth": "panel"},

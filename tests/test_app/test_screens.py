@@ -85,6 +85,14 @@ def test_panels_come_before_one_expert_and_accuracy_unless_a_model_was_named(nam
     assert "<td>" in screen._repr_html_()
 
 
+def test_a_metric_of_lists_that_is_asked_for_comes_first():
+    swept = worlds.swept_labels_of_three()
+    screen = of_sweep(swept, metrics=["top2_accuracy"])
+    assert screen.table.columns[1].startswith("top-2 accuracy")
+    assert "has top-2 accuracy" in screen.headline
+    assert "is better than" in screen.headline
+
+
 def screen_of(*words, most=LINES, status=0):
     """What a command prints on a terminal of 80 columns, where it fits."""
     found = plausibly(*words, width=WIDTH)

@@ -169,7 +169,7 @@ def test_files_with_names_of_classes_also_such_as_look_like_numbers(tmp_path):
     BY_NAME.rename(columns={"prediction": "class"}).to_parquet(tmp_path / "a.parquet")
     (tmp_path / "a.txt").write_text("label\na\nc\nb\n")
     np.save(tmp_path / "a.npy", np.array(CHOSEN))
-    in_order = pytest.warns(PlausiblyWarning, match="a.txt: no column names the cases: rows .*, the first for 'q'")
+    in_order = pytest.warns(PlausiblyWarning, match="a.txt: no column names the cases: taken in order, first 'q'")
     for path in tmp_path.iterdir():
         with in_order if path.suffix == ".txt" else nullcontext():
             np.testing.assert_array_equal(read_predictions(path, ANNOTATIONS), ONE_HOT)

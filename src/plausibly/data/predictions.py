@@ -210,7 +210,7 @@ def line_up(
         if matrix.cases is None and is_path(source) and not str(source).endswith(".npy"):  # as arrays are in order
             first, counted = str(annotations.cases[0]), np.arange(annotations.n_cases)
             if not any(np.array_equal(annotations.cases, (counted + start).astype(str)) for start in (0, 1)):
-                words = f"no column names the cases: rows are taken in their order, the first for {first!r}"
+                words = f"no column names the cases: taken in order, first {first!r}"
                 _tell(source, words, DataWarning)
         if (left_out := len(values) - annotations.n_cases) > 0:
             _tell(source, f"ignored {left_out:,} rows of predictions for other cases than those that are evaluated")

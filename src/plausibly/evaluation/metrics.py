@@ -259,8 +259,12 @@ def _named(text: str, *, n_classes: int, threshold: Any, risks: Any, drawn: bool
             return found[2], k
         if not drawn and text == "top1_accuracy":
             return LABEL_METRICS["accuracy"]
-        why = f"there are {n_classes} classes" if drawn else "it needs draws of the plausibilities"
-        raise ArgumentError(f"metric {text!r} cannot be computed, because {why}: leave it out.")
+        if not drawn:
+            raise ArgumentError(
+                f"metric {text!r} compares lists with the plausibilities of a case, which annotators and panels have "
+                'not: take truth="most-plausible" (--truth most-plausible, the default).'
+            )
+        raise ArgumentError(f"metric {text!r} cannot be computed, because there are {n_classes} classes: leave it out.")
     if found := _NAMED_AT_VALUE.fullmatch(text):
         return AT_VALUE[found[1]](float(found[2]))
     if text == "net_benefit":
@@ -286,6 +290,8 @@ def _named(text: str, *, n_classes: int, threshold: Any, risks: Any, drawn: bool
     known = [*LABEL_METRICS, *usual_lists([1, 2, 3], 4), *GROUPS, LISTS, USUAL, *at_values]
     near = get_close_matches(text, dict.fromkeys(known), 3) or [*GROUPS, "auroc", "sensitivity", "brier"]
     near = [_OTHER_NAMES[text]] if text in _OTHER_NAMES else near
+    if found := re.match(r"top[-_ ]?(\d+)", text):
+        near = [f"top{found[1]}_accuracy", f"top{found[1]}_set_accuracy", f"top{found[1]}_overlap"]
     raise ArgumentError(f"there is no metric {show(text)}: choose for example from {', '.join(near)}.")
 
 

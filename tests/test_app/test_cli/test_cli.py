@@ -125,7 +125,7 @@ def test_a_second_run_reuses_posteriors_and_spares_what_is_not_ours(evaluated, t
     kept = {path.name: path.read_bytes() for path in again.glob("[!.]*")} | {"notes.txt": b"mine"}
     (again / "notes.txt").write_bytes(b"mine")
     (again / "metrics.csv").write_text("of an older run, and longer\n" * 10_000)
-    (again / "posterior-prirn-10.nc").write_bytes(kept["posterior-prirn-10.nc"][:1000])
+    (again / "posterior-irn.nc").write_bytes(kept["posterior-irn.nc"][:1000])
     result = succeed(*words, "--out", again)
     assert "(posterior reused)" in result.stderr
     assert {path.name: path.read_bytes() for path in again.glob("[!.]*")} == kept

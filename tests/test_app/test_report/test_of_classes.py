@@ -74,7 +74,8 @@ def test_tables_curves_and_cases_of_two_classes(two):
         for true, cell in (("b", cells[2]), ("a", cells[3])):
             lower, upper = own["confusion_total"].sel(true_class=true).quantile([0.03, 0.97]).values * 60
             expected = own["confusion"].sel(true_class=true).mean().item() * 60
-            assert cell == value_and_interval(expected, lower, upper, digits=1)
+            near = {value_and_interval(expected + by, lower, upper, digits=1) for by in (-1e-4, 1e-4)}  # half a digit
+            assert cell in near
     of_a = [float(cells[2].split()[0]) for cells in rows if cells[0] == "A"]
     assert of_a[0] + of_a[1] == pytest.approx(of_a[2], abs=0.11)
     alts = [attrs["alt"] for tag, attrs in page.tags if tag == "img"]

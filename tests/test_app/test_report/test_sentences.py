@@ -32,7 +32,7 @@ def test_a_posterior_says_which_quantities_of_all_cases_did_not_converge(monkeyp
     values = {"converged": ("quantity", [True, False]), "r_hat": ("quantity", [1.0, 1.3])}
     shared = xr.Dataset(values, {"quantity": ["accuracy of ann", "accuracy of bob"]})
     monkeypatch.setattr(of_posterior, "shared_convergence", lambda posterior: shared)
-    posterior = xr.DataTree.from_dict({"/posterior": xr.Dataset()})
+    posterior = pb.aggregate(pb.Annotations.from_labels([["x"]], ["x", "y"]), "dirichlet-categorical", progress=False)
     told = of_posterior.screen(posterior, cases, "m").headline
     assert told.startswith("Chains converged in all 1 cases (m). Chains did not converge in 1 of 2 quantities")
     assert "(what all cases share: 1): 'accuracy of bob'" in told

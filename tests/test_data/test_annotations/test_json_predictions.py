@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from plausibly.base.errors import FileError, PredictionError
 from plausibly.data.annotations import Annotations
 from plausibly.data.predictions import read_predictions
 
@@ -39,9 +40,23 @@ def test_each_form(tmp_path, form):
         assert read_predictions(path, PEOPLE).tolist() == found.tolist()
 
 
+def test_a_field_of_records_is_named_as_a_column_is(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"case": "q", "one": "b", "two": "a"}\n{"case": "p", "one": "a", "two": "a"}\n')
+    assert read_predictions(f"{path}:one", PEOPLE).tolist() == [[1, 0], [0, 1]]
+    with pytest.raises(FileError, match=r"there is no such column.*'one', 'two'"):
+        read_predictions(f"{path}:three", PEOPLE)
+
+
 def test_labels_alone_and_a_single_score(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"case": "q", "label": "b"}\n{"case": "p", "label": "a"}\n')
     assert read_predictions(path, PEOPLE).tolist() == [[1, 0], [0, 1]]
     path.write_text('{"case": "q", "b": 0.7}\n{"case": "p", "b": 0.1}\n')
     np.testing.assert_allclose(read_predictions(path, PEOPLE), [[0.9, 0.1], [0.3, 0.7]])
+
+
+def test_a_class_too_many_may_be_a_misspelt_one():
+    annotations = Annotations.from_labels([["melanoma"], ["melanma"], ["nevus"]])
+    with pytest.raises(PredictionError, match="if one of 'melanma' and 'melanoma' is misspelt, correct it; give a col"):
+        read_predictions(np.ones((3, 2)), annotations)

@@ -425,8 +425,10 @@ def test_scores_are_audited(tmp_path):
         pb.audit(scores, {"A": np.ones((31, 2))})
     done = succeed("audit", tmp_path / "scores.csv", "--annotators", tmp_path / "who.csv")
     who = pd.read_csv(tmp_path / "who.csv").set_index("annotator")
-    assert who.loc["fay", "flag"] == "copies bob"
-    told = "2 of 6 annotators need a look: fay copies bob, eve agrees with the others no better than chance."
+    assert who.loc["fay", "flag"] == "copies bob, or is copied"
+    told = (
+        "2 of 6 annotators need a look: fay copies bob, or is copied, eve agrees with the others no better than chance."
+    )
     assert told in " ".join(done.output.split())
 
 

@@ -210,7 +210,8 @@ class Agreement(Shown, kind="agreement"):
             * ``"says the same as NAME"``: in all cases that both labelled, more of them than good annotators would.
             * ``"copies NAME"``: gives the same label as NAME in at least 80 % of five or more cases, more often than
               independent annotators would, given the labels of others; tested at the 5 % level for all pairs together.
-              In each such pair, the annotator who labelled fewer cases without the other is flagged.
+              In each such pair, the annotator who labelled fewer cases without the other is flagged; with ``", or is
+              copied"`` unless she has hardly any and the other has.
             * ``"no better than chance"``: labels are no closer to the others' labels of the same cases than to those of
               other cases, at the 1 % level, whether adjusted for difficulty or not, and gain less than what is typical,
               at the 5 % level for all annotators together. Chance refers to the annotator's own labels: an annotator

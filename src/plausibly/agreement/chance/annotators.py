@@ -20,18 +20,20 @@ _LEVEL_OF_COPIES, _REPEATED = 0.05, 0.8  # probability of any false report, and 
 _PRIOR = 2.0  # pairs that the general rate of equal labels counts for in a case
 _EVIDENCE = 0.5  # of the weight of the best annotator, that the others of a case have at least to tell anything
 _LEAST_ABOVE = 0.02  #: accuracy above chance that anyone is taken to have
+_INSIDE = 0.9  # of the cases of who copies, the other has labelled, too
 _BLOCK = 1 << 16  # pairs at a time, each with all tilts
 _TILTS = np.linspace(0.1, 12, 60)
 
 
-def find_copies(labels: Labels, code: Int[np.ndarray, " label"]) -> list[tuple[int, int]]:
-    """Find annotators who copy another, and whom: indices of both.
+def find_copies(labels: Labels, code: Int[np.ndarray, " label"]) -> list[tuple[int, int, bool]]:
+    """Find annotators who copy another, and whom: indices of both, and whether it may be the reverse.
 
     For every two annotators, the number of cases of which they say the same is compared with what two independent
     annotators would: in each case, as often as either says the same as others, who count by how often they are right. A
     case of which nobody else knows anything tells nothing, and two who say the same of most cases agree for that.
     The probability of so many is bounded (Chernoff 1952, for independent events of different probabilities), for all
-    pairs together (Bonferroni). Of two who say the same, the one copies whose cases the other has, too.
+    pairs together (Bonferroni). Of two who say the same, the one copies whose cases the other has, too; if either has
+    others, or both have the same, nothing tells.
 
     `code` are the labels as indices of the different ones.
     """
@@ -71,15 +73,16 @@ def find_copies(labels: Labels, code: Int[np.ndarray, " label"]) -> list[tuple[i
     return _directed(np.column_stack([*np.divmod(cell[found], people)]), n[found], log_p[found], labels)
 
 
-def _directed(pairs: np.ndarray, n: np.ndarray, log_p: np.ndarray, labels: Labels) -> list[tuple[int, int]]:
+def _directed(pairs: np.ndarray, n: np.ndarray, log_p: np.ndarray, labels: Labels) -> list[tuple[int, int, bool]]:
     """Tell who of a pair copies; of several whom one may copy, take the likeliest."""
     n_labels = np.bincount(labels.annotator, minlength=len(labels.annotators))
-    copied: dict[int, int] = {}
+    copied: dict[int, tuple[int, bool]] = {}
     for place in np.argsort(log_p, kind="stable").tolist():
         one, other = pairs[place].tolist()
         copier, source = (one, other) if n[place] / n_labels[one] > n[place] / n_labels[other] else (other, one)
-        copied.setdefault(copier, source)
-    return list(copied.items())
+        shares = n[place] / n_labels[[copier, source]]
+        copied.setdefault(copier, (source, bool(shares[0] < _INSIDE or shares[1] >= _INSIDE)))
+    return [(copier, *of) for copier, of in copied.items()]
 
 
 def _habits(labels: Labels, code: Int[np.ndarray, " label"]) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
@@ -155,8 +158,8 @@ def annotator_table(compared: ComparedPairs, ci_prob: float, seed: int) -> pd.Da
             "flag": _flags(who, expected, [adjusted, shared.distance[known]], people),
         }
     ).join(leanings(labels, nominal=compared.distance.name == "nominal"))
-    for copier, source in find_copies(labels, compared.distinct.code):
-        table.loc[copier, "flag"] = f"copies {labels.annotators[source]}"
+    for copier, source, reverse in find_copies(labels, compared.distinct.code):
+        table.loc[copier, "flag"] = f"copies {labels.annotators[source]}" + ", or is copied" * reverse
     for group in identical_annotators(labels):
         known = table.loc[group, "flag"].str.startswith("copies").any()  # who copies whom
         for at in group if not known else ():

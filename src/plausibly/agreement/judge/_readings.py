@@ -277,7 +277,7 @@ def knowing(accuracy: Any, shared: float) -> Any:
 def if_misled(row: Row, name: str, shared: float) -> str:
     """What it would do to each answer if a share of the cases misled the annotators together; empty if nothing."""
     own, others = (row["accuracy"] + row["accuracy_independent"]) / 2, misled(row["annotators_accuracy"], shared)
-    if own <= 0.5:  # whom such an error would not make worse
+    if round(misled(own, shared), 2) == round(own, 2):  # whom such an error would not make worse
         return ""
     return (
         f"Errors that all annotators share leave no trace in their labels. With such an error in {100 * shared:g} % of "

@@ -109,7 +109,8 @@ def copied(labels: Labels, predicted: Predictions, test: AlternativeAnnotatorTes
     if further_labels(joint).any():
         return None
     code = distinct(joint).code
-    source = next((other for pair in find_copies(joint, code) if last in pair for other in pair if other != last), None)
+    pairs = (pair for *pair, _ in find_copies(joint, code) if last in pair)
+    source = next((other for pair in pairs for other in pair if other != last), None)
     if source is None:
         return None
     mine, own = joint.annotator == last, np.full(len(joint.cases), -1)

@@ -74,7 +74,7 @@ CERTAINTY = "certainty.csv"
 DIFFERENCES, RANKINGS = "differences.csv", "rankings.csv"
 ALPHA, SPLITS = 0.1, 20  #: of the sets in the report
 LEAST, MOST = 40, 2**24  #: cases, and scores of a classifier, between which sets are measured
-_WRITTEN, _ORDER, _MET = 2, 3, 5  # lines for what was written, the order under other models, and requirements
+_WRITTEN, _ORDER, _MET = 2, 2, 5  # lines for what was written, the order under other models, and requirements
 BUDGET = 100  #: labels of the plan in the report
 MOST_PLANNED = 20_000  #: cases up to which the report has a plan
 
@@ -104,8 +104,8 @@ class ModelChoice:
 
     @property
     def as_published(self) -> bool:
-        """Whether a model is named, and not with the recommended prior, which knows predictions."""
-        return bool(self.model) and "class_prior=predictions" not in self.model[0]
+        """Whether a model is named, and not with the recommended prior, which knows predictions; or a true class."""
+        return self.one_truth or (bool(self.model) and "class_prior=predictions" not in self.model[0])
 
 
 @example(
@@ -321,7 +321,7 @@ def run(
         if first is None:
             noted = show(screen, rest, below, out / NOTES_FILE)
         chains = "All chains converged." if swept.converged and any(run.has_chains for run in runs) else ""
-        if told := " ".join(filter(None, [order_over_runs(swept), chains])):
+        if told := " ".join(filter(None, [order_over_runs(swept, asked.names), chains])):
             say(told)
     judged = requirement_table(swept, required, panels_first=not (named or asked.metrics or asked.metric))
     if required:

@@ -24,6 +24,7 @@ from plausibly.decisions.planning import Plan
 from plausibly.decisions.planning.advice import in_short
 from plausibly.evaluation.ambiguity import CLEAR
 from plausibly.evaluation.freed import METRIC, freed_table
+from plausibly.evaluation.truth import truth_in_words
 from plausibly.evaluation.verdicts import advice, difference
 from plausibly.metrics.words import capitalised, metric_name
 from plausibly.posterior.says import has_true_class, learns
@@ -224,25 +225,28 @@ def _prior(run: Run) -> str:
     return "predictions" if "evidence" in run.attrs else str(run.attrs.get("class_prior", "uniform"))
 
 
-def order_over_runs(swept: Sweep) -> str:
-    """Say whether the order of the classifiers is the same under all models and reliabilities; nothing of one."""
+def order_over_runs(swept: Sweep, metrics: Sequence[str] = ()) -> str:
+    """Say whether the order of the classifiers is the same under all models and reliabilities; nothing of one.
+
+    It is by the first accuracy of the `metrics` that were asked for, if there is one.
+    """
     if len(swept.runs) < 2 or len(swept.classifiers) < 2:
         return ""
-    metric = headline_metrics(swept)[0]
+    asked = (name for name in metrics if name.endswith("accuracy") and name in swept.runs[0].results)
+    metric = next(asked, headline_metrics(swept)[0])
     if any(metric not in run.results for run in swept.runs):  # as where one label a case leaves accuracies unknown
         return ""
-    rankings = swept.rankings(metric)
+    rankings, run = swept.rankings(metric), lead(swept)
     finite = rankings[~np.isinf(rankings["reliability"])]
     orders = pd.unique((finite if np.isfinite(rankings["reliability"]).any() else rankings)["ranking"])
-    order = f"The order by {metric_name(metric)}"
-    name = best_under(swept, lead(swept))[0]
+    order = f"By {metric_name(metric)} against {truth_in_words(run.results.attrs)}, the order"
+    name = best_under(swept, run)[0]
     known = [run for run in swept.runs if np.isfinite(run.reliability)] or swept.runs
-    values = [float(run.results[metric].sel(classifier=name).mean()) for run in known]
-    low, high = (f"{100 * values[at]:.1f} % ({known[at].label})" for at in (np.argmin(values), np.argmax(values)))
-    reach = f"{name}'s: {low} to {high}; the table is of {lead(swept).label}."
+    values = [100 * float(run.results[metric].sel(classifier=name).mean()) for run in known]
+    reach = f"{name}'s is {min(values):.1f} to {max(values):.1f} %."
     if len(orders) == 1:
-        return f"{order} is the same under the {len(swept.runs)} settings run. {reach}"
-    return f"{order} changes with the model or the reliability, so it depends on these choices. {reach}"
+        return f"{order} is the same under the {len(swept.runs)} settings run; {reach}"
+    return f"{order} changes with the model or the reliability, so it depends on these choices; {reach}"
 
 
 def _percent(share: float) -> str:

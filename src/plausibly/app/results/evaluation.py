@@ -170,7 +170,8 @@ def of_sweep(swept: Sweep, *, named: bool = False, metrics: Sequence[str] = ()) 
         accuracy = [one._replace(heading=heading, numbers=numbers, share=True)]
     results = truths(swept)[0] if "withheld" in run.results.attrs and truths(swept) else run.results
     results = drawn if drawn is not None and not metrics and not named else results
-    one_valued = [name for name in metrics if name in plain_metrics(results)]
+    one_valued = [name for name in metrics if name in results and results[name].dims == ("classifier", "draw")]
+    accuracy = [] if metric in one_valued else accuracy
     asked = of_metrics(results, one_valued[: _MOST - 1], names)
     # The most plausible class, against infinitely many experts, is on the page where panels are known.
     first = asked + (accuracy + columns if named or not columns else columns + (accuracy if drawn is None else []))
@@ -216,10 +217,10 @@ def of_sweep(swept: Sweep, *, named: bool = False, metrics: Sequence[str] = ()) 
         told.append(ahead_sentence(apart[best], shares[best], *order[:2], first[0].by))
     elif asked and len(order) > 1:
         told.append(_by_metric(results, one_valued[0], *order[:2]))
-    if first and first[0].drawn and drawn is not None and best not in seen:
-        told.append(narrower_sentence(drawn, swept.annotations, first[0], best))
     notes = list(notes_of(swept, order, one_valued, None if named or asked else drawn))
-    return Screen(" ".join(filter(None, told)), table, notes, "metrics.csv", _figures(first, order))
+    if first and first[0].drawn and drawn is not None and best not in seen:
+        notes.append(narrower_sentence(drawn, swept.annotations, first[0], best))
+    return Screen(" ".join(filter(None, told)), table, [*filter(None, notes)], "metrics.csv", _figures(first, order))
 
 
 def _figures(columns: Sequence[Column], names: Sequence[str]) -> dict[str, Any]:

@@ -107,8 +107,10 @@ def _table(
 ) -> Table:
     """Make arrays of columns by role; `in_text` says that numbers are text that reads as numbers."""
     advice = f"it needs {', '.join(map(repr, needed[:-1]))} and {needed[-1]!r}"
-    option = "; say which column it is with {0}= (--{0})" if "annotator" in needed else ""
-    chosen = {name: found[spelling_of(name, found, advice + option.format(name))] for name in needed}
+    option = "; say which column it is with {0}= (--{0})"
+    of_file = "; say which column of a file it is: FILE:COLUMN"
+    options = {name: option if name == "case" or "annotator" in needed else of_file for name in needed}
+    chosen = {name: found[spelling_of(name, found, advice + options[name].format(name))] for name in needed}
     for name in columns:
         if name not in found:
             raise AnnotationError(f"the table has no column {name!r} (columns found: {', '.join(map(repr, found))})")

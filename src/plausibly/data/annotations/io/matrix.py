@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ SUFFIXES = (".npy", *TABLES, ".txt")
 _LEVEL = "__index_level_0__"  # what the index of a data frame is called as the last column of a Parquet file
 INDEX = ("", "Unnamed: 0", "index", _LEVEL)  #: and as the first column of others
 _LOOKED_AT = 100  # rows by which names of classes are known from numbers
+_FIX = "give a column per class, or a header with class names"
 
 
 @dataclass(frozen=True)
@@ -52,11 +54,10 @@ class Matrix:
     def by_class(self, classes: np.ndarray, error: type[PlausiblyError]) -> Num[np.ndarray, "case class"]:
         """Put the columns in the order of `classes`."""
         if self.columns is None:
-            if self.values.shape[1] != len(classes):
-                raise error(
-                    f"there are {self.values.shape[1]} columns for {len(classes)} classes; give a column per class, "
-                    "or a header with class names"
-                )
+            if (n_columns := self.values.shape[1]) != len(classes):
+                pairs = combinations(map(str, classes), 2) if n_columns < len(classes) else ()
+                typos = (f"if one of {a!r} and {b!r} is misspelt, correct it; " for a, b in pairs if look_alike(a, b))
+                raise error(f"there are {n_columns} columns for {len(classes)} classes; {next(typos, '')}{_FIX}")
             return self.values
         at = {name: index for index, name in enumerate(self.columns)}
         known = {str(name) for name in classes}
@@ -103,7 +104,7 @@ def read_matrix(
     if suffix_of(path, SUFFIXES) == ".npy":
         return from_array(read_npy(path), error)
     called_as = renamed(header := header_of(path), further_roles(header))
-    names = [*called_as.values()]
+    names = [called_as[name] for name in header]
     if ending(path) != ".parquet" and all(map(is_number, names)):
         matrix = _joined(read_batches(path, header=False), error, classes, named=False)
         n_rows = -1 if cases is None else len(cases)

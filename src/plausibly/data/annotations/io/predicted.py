@@ -36,7 +36,7 @@ from plausibly.data.annotations.io.verdicts import answers_of_one
 from plausibly.data.annotations.io.workbooks import sheets_of
 from plausibly.data.annotations.matching import names_in
 
-_COLUMN = re.compile(r"(.+?\.(?:csv|tsv|parquet|xlsx)):(.+)", re.IGNORECASE)  # a file and the name of a column
+_COLUMN = re.compile(r"(.+?\.(?:csv|tsv|parquet|xlsx|jsonl?)):(.+)", re.IGNORECASE)  # a file and the name of a column
 _FORM = 'write an object per case, such as {"case": "p1", "probs": {"a": 0.2, "b": 0.8}}'
 _FIELDS = ("probs", "probabilities", "scores", "predictions")  # which is read if several hold numbers of classes
 _SCORE = ("score", "probability", "confidence")
@@ -175,7 +175,7 @@ def predicted_labels(source: Any, known: Collection[str]) -> dict[str, list[Any]
 
 
 def _column_of_file(source: Any, texts: str, numbers: str | None, classes: Collection[str] = ()) -> pd.DataFrame | None:
-    """Read ``FILE:COLUMN``, one column of a table with one for each model; None of anything else.
+    """Read ``FILE:COLUMN``, one column of a table, or field of JSON records, with one for each model; else None.
 
     A column of a workbook is ``FILE:SHEET:COLUMN``, or ``FILE:COLUMN`` if only one sheet has content. In a long table,
     ``FILE:NAME`` is what the annotator of that name says.
@@ -194,13 +194,16 @@ def _column_of_file(source: Any, texts: str, numbers: str | None, classes: Colle
         if len(parts) == 1:
             return None
         path, column = Path(f"{path}:{parts[0]}"), parts[1]
-    names = header_of(path)
+    records = _columns_of_records(open_source(path).content) if ending(path) in JSON else None
+    names = header_of(path) if records is None else list(records)
     who, said = find("annotator", names), find("label", names) or find("score", names)
-    of_annotator = column not in names and None not in (who, said) and column in texts_of(read_columns(path)[who])
+    of_annotator = column not in names and None not in (who, said)
+    of_annotator = of_annotator and column in texts_of((records or read_columns(path))[who])
     if column not in names and not of_annotator:
         raise FileError(f"there is no such column; {suggest(column, names, f'choose from {some(names, 9)}')}")
     case = further_roles(names).get("case") or find("case", [name for name in names if name != column], {"case": CASE})
-    read = read_columns(path, [name for name in (case, who, said, column) if name is not None])
+    wanted = [name for name in (case, who, said, column) if name is not None]
+    read = read_columns(path, wanted) if records is None else records
     if of_annotator:
         own = np.flatnonzero(texts_of(read[who]) == column)
         read, column = {name: taken(cells, own) for name, cells in read.items() if len(cells)}, said
@@ -215,6 +218,14 @@ def _column_of_file(source: Any, texts: str, numbers: str | None, classes: Colle
     if not all(map(is_number, said)) or said <= {*classes}:
         return frame.assign(**{texts: as_text})
     return frame.assign(**{numbers or column: [float("nan") if cell is None else float(cell) for cell in cells]})
+
+
+def _columns_of_records(content: Any) -> dict[str, list[Any]]:
+    """Fields of JSON records as columns, None where a record has none."""
+    if not is_list(content) or not all(isinstance(record, Mapping) for record in content):
+        raise FileError("these are no records of which one field could be read; " + _FORM)
+    names = list(dict.fromkeys(str(name) for record in content for name in record))
+    return {name: [record.get(name) for record in content] for name in names}
 
 
 def frame_of_json(content: Any, classes: Collection[str] | np.ndarray | None = None) -> pd.DataFrame:
