@@ -22,7 +22,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "agreement": 8803,  # reader studies; models that rate higher; who leans, without those who lean; who is named
         "app": 13915,  # one budget of lines, also of doctor and requirements; typos in doctor; notes.txt
         "base": 2345,  # lanes of rejection, from posterior; results in notebooks; what notes are faults; typos
-        "data": 15818,  # columns of class names; NAME=FILE; sets in a cell, rows of spans; what to give instead
+        "data": 15821,  # columns of class names; NAME=FILE; sets in a cell, rows of spans; what to give instead
         "decisions": 3888,  # what is said of sets without the prior
         "distances": 1858,  # distances of sets
         "distributions": 1231,

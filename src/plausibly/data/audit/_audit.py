@@ -71,6 +71,9 @@ def audit(
 ) -> pd.DataFrame:
     """Check annotations and predictions for problems.
 
+    Who answers at random, copies another, or is strict or lenient, is in the table
+    ``pb.agreement.agreement(annotations).annotators()``; the command ``plausibly audit`` prints both.
+
     Parameters
     ----------
     annotations
