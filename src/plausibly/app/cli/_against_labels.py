@@ -154,7 +154,7 @@ def against_labels(
     sources = data.sources({"thresholds": asked.threshold_from, "gold labels": asked.gold})
     further = {"without": WITHOUT_QUICK * quick, "quietly": f" Results: {output.out}."}
     output.publish(screen, REPORT, sources, met, 3 * len(met), suffix, **further)
-    check_answers(met, (output.out / REQUIREMENTS).with_suffix(suffix))
+    check_answers(met, output.out and (output.out / REQUIREMENTS).with_suffix(suffix))
 
 
 def _selection(
