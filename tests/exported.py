@@ -81,7 +81,8 @@ def workload():
     sampled = pb.aggregate(annotations, "prirn", **LITTLE)
     labels = pb.Annotations.from_labels([["a", "b"], ["c"], ["c", "c"]], classes=FOUR)
     counted = pb.aggregate(labels, "dirichlet-categorical", **LITTLE)
-    pb.aggregate(labels, "dirichlet-categorical", class_prior="learned", **LITTLE)
+    learned = pb.aggregate(labels, "dirichlet-categorical", class_prior="learned", **LITTLE)
+    assert np.isfinite(learned["posterior"]["plausibility"].values).all()  # drawn now
     assert np.isfinite(counted["log_likelihood"]["ranking"].values).all()
     assert all(np.isfinite(one["pseudo_log_likelihood"]["ranking"].values).all() for one in (posterior, sampled))
     table = pd.DataFrame({"case": ["p", "p", "q"], "annotator": ["ann", "bob", "ann"], "score": [-1, 2, 0]})
