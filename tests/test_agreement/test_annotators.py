@@ -6,6 +6,7 @@ import pytest
 
 import plausibly as pb
 from plausibly.agreement import agreement, annotators_in_words, odd_annotators
+from plausibly.agreement.chance import _odd
 from plausibly.agreement.chance.annotators import NO_BETTER, TOO_FEW
 from validation.annotators import simulate
 
@@ -204,3 +205,13 @@ def test_who_rates_higher_and_what_cannot_be_compared():
     many = table_of([(case, who, f"w{case % 15}") for case in range(60) for who in range(3)])
     assert not many["leans"].any()
     assert many["own"].isna().all()
+
+
+def test_what_is_odd_is_computed_once_for_all_screens_of_the_same_annotations(monkeypatch):
+    made, calls = pb.Annotations.from_labels([["a", "b", "b"], ["a", "a", "b"]] * 10), []
+    monkeypatch.setattr(_odd, "agreement", lambda *_, **__: calls.append(1) or agreement(made, progress=False))
+    assert odd_annotators(made) == odd_annotators(made, leaning=True)
+    assert len(calls) == 1
+    odd_annotators(made.select(made.cases[:15]))
+    odd_annotators(made)
+    assert len(calls) == 3

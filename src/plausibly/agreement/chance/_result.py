@@ -226,8 +226,8 @@ class Agreement(Shown, kind="agreement"):
             the same cases; else they are the shares of the ``label`` in which both differ most clearly (with two
             labels, the positive or else the second one). ``leans`` tells whether they differ clearly: by at least 0.7
             standard deviations (of all numbers; of shares, as quantiles of a normal distribution), and with p below
-            0.01 in a t-test over cases, corrected for the number of annotators and labels. Annotators who lean are none
-            of the others of anyone else. With more than ten labels, these columns are empty.
+            0.01 in a t-test over cases, corrected for the number of annotators and labels. Annotators who lean do not
+            count among the others. With more than ten labels, these columns are empty.
 
         Examples
         --------

@@ -223,7 +223,7 @@ def _column_of_file(source: Any, texts: str, numbers: str | None, classes: Colle
 def _columns_of_records(content: Any) -> dict[str, list[Any]]:
     """Fields of JSON records as columns, None where a record has none."""
     if not is_list(content) or not all(isinstance(record, Mapping) for record in content):
-        raise FileError("these are no records of which one field could be read; " + _FORM)
+        raise FileError("a field can be named of a list of JSON records only; " + _FORM)
     names = list(dict.fromkeys(str(name) for record in content for name in record))
     return {name: [record.get(name) for record in content] for name in names}
 
