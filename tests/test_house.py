@@ -28,7 +28,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "distributions": 1231,
         "evaluation": 7390,  # panels of given and of drawn labels; the most common class; means over many classes
         "families": 4516,  # Newton steps that go too far; how annotators answer; points of chains; chains abreast
-        "inference": 4843,  # closed forms; gamma variables in a third of the time; all chains abreast; widths of slices
+        "inference": 4846,  # closed forms, few draws; fast gammas; all chains abreast; widths of slices
         "metrics": 3588,  # average precision of resampled cases; sets are counted
         "models": 2000,  # axes of chains and of points in signatures
         "plausibly": 117,

@@ -138,18 +138,18 @@ def test_every_draw_has_the_shapes_of_its_own():
     shape, n = np.array([[0.02, 0.3, 1.0, 2.0, 0.5], [5.0, 0.1, 3.0, 0.4, 40.0]]), 20_000
     slots = Slots(np.array([0, 0, 0, 1, 1]), np.array([0, 1, 2, 0, 1]), np.ones(5, int), np.array([0, 3, 5]))
     words = np.array([[1, 2], [3, 4]], np.uint32)
-    by_slot = np.tile(shape, (n, 1)).astype(np.float32).T
-    draw_in_place(by_slot, slots, words)
-    draws = by_slot.T
+    draws = np.tile(shape, (n, 1)).astype(np.float32)
+    draw_in_place(draws.T, slots, words)
     for own in (slice(0, 3), slice(3, 5)):
         for at, alpha in enumerate(shape[:, own]):
             expected, total = alpha / alpha.sum(), alpha.sum()
             sd = np.sqrt(expected * (1 - expected) / (total + 1))
             np.testing.assert_array_less(abs(draws[at::2, own].mean(0) - expected), 4.5 * sd / np.sqrt(n))
             np.testing.assert_allclose(draws[at::2, own].std(0), sd, rtol=0.06)
-    alone = np.tile(shape[:, 3:], (n, 1)).astype(np.float32).T
-    draw_in_place(alone, slots.select(np.array([False, True])), words[1:])
-    np.testing.assert_array_equal(alone.T, draws[:, 3:])
+    for some in (n, 30):  # also where so few are drawn that another program draws them
+        alone = np.tile(shape[:, 3:], (some, 1)).astype(np.float32)
+        draw_in_place(alone.T, slots.select(np.array([False, True])), words[1:])
+        np.testing.assert_array_equal(alone, draws[: 2 * some, 3:])
 
 
 def test_a_step_of_newton_that_goes_too_far_is_shortened(monkeypatch):

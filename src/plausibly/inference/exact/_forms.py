@@ -26,7 +26,8 @@ from plausibly.inference.gibbs._random import factored_gammas, midpoints
 _BLOCK = 2**19  # numbers in memory at once
 _LEAST = 1e-9
 _NUMBERS = 2**18  # gamma variables that a program proposes
-_AGAIN = 2**13  # of those that it rejects, at a time
+_TOGETHER = 2**13  # of those that it rejects, at a time
+_FEW = 2**15  # up to which all are proposed as rejected ones are
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,19 +159,21 @@ def draw_in_place(shape: Float[np.ndarray, "slot draw"], slots: Slots, words: UI
     of_slot = words[slots.case]
 
     def log_gammas(own: slice) -> Float[np.ndarray, "slot draw"]:
-        at = np.minimum(np.arange(own.start, own.start + rows), own.stop - 1)  # repeated to the size of the program
-        given, keys, number = shape[at], of_slot[at], place[at]
-        logs = np.array(_proposed()(given, keys[:, None], draw, number[:, None]))
-        missing, attempt = np.flatnonzero(logs == np.inf), 0
+        given, keys, number = shape[own], of_slot[own], place[own]
+        logs, attempt = np.full(given.shape, np.inf, np.float32), 0
+        if given.size > _FEW:
+            at = np.minimum(np.arange(rows), len(given) - 1)  # repeated to the size of the program
+            logs = np.array(_proposed()(given[at], keys[at][:, None], draw, number[at][:, None]))[: len(given)]
+            attempt = 1
+        missing = np.flatnonzero(logs == np.inf)
         while len(missing):
-            attempt += 1
-            for first in range(0, len(missing), _AGAIN):
-                some = missing[first : first + _AGAIN]
-                row, column = np.divmod(np.resize(some, _AGAIN), n_draws)
+            for first in range(0, len(missing), _TOGETHER):
+                some = missing[first : first + _TOGETHER]
+                row, column = np.divmod(np.resize(some, _TOGETHER), n_draws)
                 again = given[row, column], keys[row], draw[column], number[row] + np.uint32(attempt << 24)
                 logs.flat[some] = np.asarray(_proposed()(*again))[: len(some)]
-            missing = missing[logs.flat[missing] == np.inf]
-        return logs[: own.stop - own.start]
+            missing, attempt = missing[logs.flat[missing] == np.inf], attempt + 1
+        return logs
 
     def normalise(cases: slice) -> None:
         own = slice(int(slots.start[cases.start]), int(slots.start[cases.stop]))
