@@ -62,12 +62,18 @@ jax.config.update("jax_compilation_cache_dir", str(CACHE / _processor() / "progr
 # The package's own programs are found without being traced, too, as they are where JAX is not configured: in a folder
 # for each version of the source. What JAX has read from its cache cannot be written again.
 read = threading.local()
+were_read: set = set()  # also by another thread, from whose memory this one gets the program
+one_at_a_time = threading.Lock()
 
 
 def compile_and_save(lowered, options, place, compiled_and_saved=programs_on_disk.compiled_and_saved):
     """Compile a program, and save it unless JAX has read it."""
-    read.serialize = serialize_executable.serialize
-    return compiled_and_saved(lowered, options, place)
+    with one_at_a_time:
+        read.serialize = None if place in were_read else serialize_executable.serialize
+        program = compiled_and_saved(lowered, options, place)
+        if read.serialize is None:
+            were_read.add(place)
+        return program
 
 
 def notice_reading(event: str, **_: object) -> None:
