@@ -17,6 +17,7 @@ from plausibly.evaluation.cautions import cautions
 from plausibly.evaluation.evidence import accuracy_bounds
 from plausibly.families.priors import Evidence
 from plausibly.families.priors import fit as fitting
+from plausibly.families.true_class.confusion import Confusion
 from tests import worlds
 
 FEW = {"draws": 50, "chains": 2, "seed": 0, "progress": False}
@@ -84,6 +85,41 @@ def test_expected_agreement_is_the_mean_plausibility_of_first_choices_and_met_by
     results = pb.evaluate(posterior, {"A": np.eye(4)[np.full(400, 2)]}, **ACCURACY)
     assert abs(results["expected_agreement"] - results["expert_agreement"]) < 0.03
     assert knows_more(results) == {}
+
+
+def test_where_one_class_is_true_who_looks_at_the_case_knows_more_and_who_looks_at_nothing_does_not():
+    random = np.random.default_rng(3)
+    truth = random.integers(3, size=240)
+    annotations = pb.read(worlds.table(worlds.noisy(random, truth, 0.8, size=(4,))))
+    posterior = pb.aggregate(annotations, "common-confusion", difficulty="same", **FEW)
+    seen, coin = worlds.noisy(random, truth, 0.88), random.integers(3, size=240)
+    named = {"expert": seen, "coin": coin, "constant": np.zeros(240, int)}
+    predictions = {name: np.eye(3)[choice] for name, choice in named.items()}
+    with pytest.warns(PlausiblyWarning, match="expert knows more") as told:
+        results = pb.evaluate(posterior, predictions, **ACCURACY)
+    assert len(told) == 1
+    draws = posterior["posterior"]
+    true, named = (draws[name].mean(("chain", "draw")) for name in ("plausibility", "common_confusion"))
+    dense = np.zeros((240, 3))
+    dense[posterior["constant_data"]["case_index"], draws["class_index"]] = true
+    by_hand = (dense @ named.values)[np.arange(240), seen]
+    assert results["expected_agreement"].values[0] == pytest.approx(by_hand.mean(), abs=1e-5)
+    assert evidence_checks(posterior, predictions).set_index("classifier")["passed"].to_dict() == {
+        "expert": False,
+        "coin": True,
+        "constant": True,
+    }
+
+
+def test_what_annotators_name_given_the_true_class_is_summed_over_looks_of_their_group():
+    random = np.random.default_rng(0)
+    named, given = random.random((4, 3, 5, 2)), random.random((4, 2, 5, 2))
+    every = Confusion(named, given, np.array([0, 1, 0])).given_truth()
+    by_hand = [
+        [(given[:, g, :, t, None] * named[:, a]).sum(1).mean(0) for t in (0, 1)] for a, g in enumerate((0, 1, 0))
+    ]
+    np.testing.assert_allclose(every, by_hand)
+    np.testing.assert_allclose(Confusion(named[:, :, :2]).given_truth(), named[:, :, :2].mean(0))
 
 
 @pytest.mark.slow

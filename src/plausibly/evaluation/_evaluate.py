@@ -40,6 +40,7 @@ from plausibly.evaluation.evidence import (
     accuracy_bounds,
     known_predictions,
     knows_more,
+    named_where_one_is_true,
     paired,
     spread,
     unknown_predictions,
@@ -77,7 +78,7 @@ from plausibly.metrics import METRICS
 from plausibly.metrics.risk import N_LEVELS
 from plausibly.posterior import REMAINDER_NAME, annotations_of, opened, reading
 from plausibly.posterior.ranges import CASES, Ranges
-from plausibly.posterior.says import ORDERED, are_shares
+from plausibly.posterior.says import ORDERED, are_shares, has_true_class
 
 _KEPT = ("model", "reliability", "assumes", "err_together", "declaration", "evidence")  # attributes of the posterior
 
@@ -439,7 +440,7 @@ def evaluate_draws(
         choice = first_choices(lined_up, annotations.cases, break_ties, seed)
         shares, known = are_shares(attrs), known_predictions(attrs)
         withheld, seen = _withheld(attrs, annotations, question, choice, seed) if names and shares else ("", [])
-        expects = bool(names) and shares and not known  # agreement, which is compared
+        expects = bool(names) and not known and (shares or has_true_class(attrs))  # agreement, which is compared
         lists = wanted.lists | ({"top1_coverage": ("coverage", 1)} if expects or withheld else {})
         lengths = check_lengths("sizes", sizes, annotations.n_classes)
         plan, panels, given, about_panels = _plan(question, lists, lengths, break_ties), None, None, {}
@@ -526,7 +527,11 @@ def evaluate_draws(
             noise = agreement_noise(annotations, choice, 0, cluster, n_replicates, seed, case_weight)
         agreed = averages(of_cases, cluster, words, column, totals.sampling_numbers, noise)
         if expects and ranges.n_draws > 1:
-            agreed |= _expected(measures, totals, of_cases["expert_agreement"], cluster)
+            if shares:
+                named_by = totals.by_case["metrics"][list(measures.names).index("top1_coverage")]
+            else:
+                named_by = named_where_one_is_true(source, annotations, choice)
+            agreed |= _expected(named_by, of_cases["expert_agreement"], cluster)
         if about_panels.get("panel_checked") and names:
             checked_by = choice, plan.these[0], of_cases["expert_agreement"], cluster, seed
             agreed |= _excess(totals, annotations, *checked_by, ordered=plan.median)
@@ -636,9 +641,8 @@ def _of_cases(totals: Totals, source: Posterior, annotations: Annotations, share
     return by_case | {"prior_share": ("case", prior_share), "annotator_agreement": ("case", _agreement(annotations))}
 
 
-def _expected(measures: Measures, totals: Totals, observed: Average, cluster: np.ndarray) -> dict[str, Any]:
-    """Mean plausibility of first choices, and the standard error by which it may differ from the agreement."""
-    expected = totals.by_case["metrics"][list(measures.names).index("top1_coverage")]
+def _expected(expected: Float[np.ndarray, "classifier case"], observed: Average, cluster: np.ndarray) -> dict[str, Any]:
+    """How often annotators would name first choices, and the standard error by which it may differ from how often."""
     mean, error = paired(observed.values - expected, cluster, observed.weight)
     agreed = paired(observed.values, cluster, observed.weight)[0]
     return {"expected_agreement": ("classifier", agreed - mean), "expected_agreement_error": ("classifier", error)}

@@ -23,7 +23,7 @@ from plausibly.families.priors import Evidence, PredictionsPrior
 from plausibly.inference.draws import categorical
 from plausibly.metrics.inputs import check_break_ties
 from plausibly.posterior import annotations_of
-from plausibly.posterior.says import are_shares
+from plausibly.posterior.says import are_shares, has_true_class
 
 COLUMNS = "classifier", "check", "observed", "expected", "standard_error", "p_value", "passed", "meaning"
 DRAWS = 200  #: of the shared parameters, each with one replicate of the labels
@@ -125,7 +125,7 @@ def evidence_checks(
     every, attrs, named = annotations_of(posterior, every=False), posterior.attrs, named_predictions(predictions)
     options: dict[str, Any] = {"clusters": clusters, "break_ties": break_ties, "seed": seed}
     table = label_checks(every, named, attrs, fresh=fresh, **options)
-    if known_predictions(attrs) or not are_shares(attrs):
+    if known_predictions(attrs) or not (are_shares(attrs) or has_true_class(attrs)):
         return table
     options |= {"metrics": "top1_accuracy", "sizes": 1, "weights": None, "replicates": 0}
     options |= {"progress": False, "scheduler": None}

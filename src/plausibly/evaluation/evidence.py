@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
+from plausibly.base.arviz import Posterior
 from plausibly.data.annotations import Annotations
 from plausibly.families.priors import Evidence
+from plausibly.families.true_class.confusion import Confusion
 
 WITHHELD = (
     "Most cases have one label, so accuracy against the class that most experts would name cannot be known, however "
@@ -22,6 +24,7 @@ SEEN = (
     "labels."
 )
 ERRORS = 2  #: standard errors from which a difference of means over cases counts
+_DRAWS = 100  # of which means are taken, at equal distances
 POINTS = 0.01  #: excess of agreement over what is expected that is too small to matter
 
 
@@ -102,11 +105,30 @@ def unknown_predictions(
     return found
 
 
+def named_where_one_is_true(
+    posterior: Posterior, annotations: Annotations, choice: Int[np.ndarray, "classifier case"]
+) -> Float[np.ndarray, "classifier case"]:
+    """Mean probability that the annotators of a case name a choice, where one class is true; 0 without annotators."""
+    group, constants = posterior["posterior"], posterior["constant_data"]
+    n = group.sizes["chain"] * group.sizes["draw"]
+    chain, draw = np.divmod(np.linspace(0, n - 1, _DRAWS).round().astype(int), group.sizes["draw"])
+    some = group.isel(chain=xr.DataArray(chain, dims="replicate"), draw=xr.DataArray(draw, dims="replicate"))
+    named = Confusion.of(posterior, some).given_truth()
+    true = np.zeros((annotations.n_cases, named.shape[1]))
+    true[constants["case_index"].values, group["class_index"].values] = some["plausibility"].mean("replicate").values
+    annotations = annotations.fair or annotations
+    case = annotations.annotation_case
+    who, chosen = np.minimum(annotations.annotation_annotator, len(named) - 1), choice[:, case]
+    given = sum(true[case, of] * named[who, of, chosen] for of in range(named.shape[1])) * (chosen >= 0)
+    numbers = np.maximum(annotations.per_case, 1)
+    return np.stack([np.bincount(case, of, annotations.n_cases) / numbers for of in np.atleast_2d(given)])
+
+
 def knows_more(results: xr.Dataset) -> dict[str, str]:
     """Sentences on classifiers that agree with annotators more often than the posterior expects.
 
-    They are empty for a posterior that knows their predictions, for a point estimate, where plausibilities are not
-    shares of annotators, and where top-1 metrics were not computed.
+    They are empty for a posterior that knows their predictions, for a point estimate, where plausibilities are neither
+    shares of annotators nor probabilities of a true class, and where top-1 metrics were not computed.
     """
     if "expected_agreement" not in results:
         return {}

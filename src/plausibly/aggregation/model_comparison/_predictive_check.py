@@ -10,7 +10,6 @@ import xarray as xr
 from jaxtyping import Float, Int
 
 from plausibly.aggregation._answers import FIRST_CHOICE, GROUP, LABEL
-from plausibly.aggregation.model_comparison._confusion import Confusion
 from plausibly.aggregation.model_comparison._statistics import (
     DESCRIPTIONS,
     GIVEN,
@@ -29,6 +28,7 @@ from plausibly.base.progress import Progress
 from plausibly.base.random_streams import Stream, case_keys, generator, select, stream_words
 from plausibly.base.shown import Shown
 from plausibly.data.annotations import Annotations
+from plausibly.families.true_class.confusion import Confusion
 from plausibly.inference.draws import categorical
 from plausibly.posterior import (
     annotations_of,

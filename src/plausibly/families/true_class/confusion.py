@@ -43,6 +43,12 @@ class Confusion:
         everybody = group["annotator"].values if groups is not None else np.arange(named.shape[1])
         return cls(looks.seen(named), given_class, codes_of_annotators(groups, everybody)[1])
 
+    def given_truth(self) -> Float[np.ndarray, "annotator class named"]:
+        """Probability that each annotator names a class, given the true one, whatever the case looks like: means."""
+        if self.given_class is None or self.group is None:
+            return self.named.mean(0)
+        return np.einsum("ralt,raln->atn", self.given_class[:, self.group], self.named) / len(self.named)
+
     def labels(
         self, probability: Float[np.ndarray, "replicate class"], who: Int[np.ndarray, " annotation"], random: Any
     ) -> list[Float[np.ndarray, "replicate class"]]:
