@@ -244,7 +244,9 @@ REFUSED += [
     for name in ("roc_curve", "precision_recall_curve", "decision_curve", "calibration_curve")
 ]
 REFUSED += [
-    refused("no confusion", lambda: plots.confusion_matrix(worlds.labels().results), "there is no metric 'confusion'")
+    refused("no confusion", lambda: plots.confusion_matrix(worlds.labels().results), "there is no metric 'confusion'"),
+    refused("a plot of another result", lambda: plots.judgement(pd.DataFrame()), "draws Judgement, but result is of"),
+    refused("a plot of a dict", lambda: plots.agreement_histogram(result={}), "draws Agreement, but .* type dict"),
 ]
 
 ROWS = {
@@ -284,7 +286,7 @@ ROWS = {
         "2 rows for 8 cases": ({"predictions": {"A": np.ones((2, 3))}},),
     },
     (lambda source: pb.sweep(source, SCORES, {"irn": None}, progress=False), ArgumentError, "a sweep of a file"): {
-        r"a sweep needs Annotations, but 'a\.json' was given: read them with": ("a.json",),
+        r"annotations must be an Annotations or Scores, but a str was given: read it with pb.read": ("a.json",),
     },
     (lambda name: read_column(name, files() / "patients.csv"), PlausiblyError, "clusters"): {
         "--clusters must be a file .* or a column of the .*, but 'nobody' is not a file": ("nobody",),

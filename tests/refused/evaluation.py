@@ -273,8 +273,8 @@ ROWS = {
     },
     (panels, AnnotationError): {
         r"scores have no first choice.*split": (SCORED, {}),
-        "an object of type list": ([["a"]], {}),
     },
+    (panels, ArgumentError): {"but a list was given: read it with pb.read": ([["a"]], {})},
     (threshold, ArgumentError): {
         "a threshold needs one rule, but {} was given": {},
         "a threshold needs one rule": {"specificity": 0.9, "sensitivity": 0.9},

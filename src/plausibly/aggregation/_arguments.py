@@ -17,6 +17,7 @@ from plausibly.base.names import some
 from plausibly.data.annotations import Annotations, Scores
 from plausibly.data.annotations.by_case import check_annotated
 from plausibly.data.annotations.scores import GREATEST, check_threshold
+from plausibly.data.annotations.usual_models import check_annotations
 from plausibly.data.groups import OTHERS, check_clusters, codes_of_annotators, columns_of, read_annotator_groups
 from plausibly.data.predictions import named_predictions
 from plausibly.families import Facts, Family, Settled
@@ -282,11 +283,7 @@ def _names(*takes: str) -> str:
 
 def check_kind(model: Model, annotations: Any) -> None:
     """Refuse scores for a model of rankings, rankings for a model of scores, and anything else."""
-    if not isinstance(annotations, Annotations | Scores):
-        raise ArgumentError(
-            f"annotations must be an Annotations, but a {type(annotations).__name__} was given: "
-            "build one with read_annotations or Annotations.from_…."
-        )
+    check_annotations(annotations)
     if isinstance(annotations, Scores) and not model.of_scores:
         raise AnnotationError(
             f"{model.name} takes partial rankings, but scores were given: use a model of scores ({_names('scores')}) "

@@ -15,6 +15,7 @@ from plausibly.base.errors import AnnotationError, ArgumentError
 from plausibly.base.names import numbered
 from plausibly.base.random_streams import Stream, generator, key_words
 from plausibly.data.annotations import Annotations, Scores
+from plausibly.data.annotations.usual_models import check_annotations
 from plausibly.data.annotations.views import first_shares, selected_rows
 from plausibly.metrics.panels import panel_shares_of_entries
 from plausibly.posterior.says import are_shares, has_true_class
@@ -49,11 +50,7 @@ def check_labels(annotations: object) -> None:
         raise AnnotationError(
             "scores have no first choice: turn them into labels of two classes, with scores.split(threshold)"
         )
-    if not isinstance(annotations, Annotations):
-        raise AnnotationError(
-            f"annotations are needed, but an object of type {type(annotations).__name__} was given: read them with "
-            "pb.read_annotations"
-        )
+    check_annotations(annotations)
 
 
 def first_choice_shares(annotations: Annotations) -> tuple[ByClass, Float[np.ndarray, " case"]]:

@@ -21,12 +21,13 @@ from plausibly.aggregation.sweeps.label_results import against_an_expert, named_
 from plausibly.aggregation.sweeps.runs import Run, Sweep, posterior_name, usual_position
 from plausibly.base.arviz import Posterior, from_groups, to_groups
 from plausibly.base.bootstrap import CI_PROB, REPLICATES, check_probability
-from plausibly.base.errors import ArgumentError, FileError, PlausiblyError, reason, show
+from plausibly.base.errors import ArgumentError, FileError, PlausiblyError, reason
 from plausibly.base.fingerprint import of_thread
 from plausibly.base.memory import release_memory
 from plausibly.base.pools import threads
 from plausibly.base.progress import LOGGER
 from plausibly.data.annotations import Annotations, Scores
+from plausibly.data.annotations.usual_models import check_annotations
 from plausibly.data.predictions import Marked, line_up, named_predictions, with_predicted
 from plausibly.evaluation import check_lengths, evaluate_draws, known_predictions, panels
 from plausibly.evaluation.checks import label_checks
@@ -98,10 +99,7 @@ class Plan:
         Unless they are named, a `brief` plan has only the metrics of lists and the sizes of sets that the screen shows:
         accuracies, and the certainty of the most plausible class.
         """
-        if not isinstance(observed, Annotations | Scores):
-            raise ArgumentError(
-                f"a sweep needs Annotations, but {show(observed)} was given: read them with read_annotations."
-            )
+        check_annotations(observed)
         if ordered and isinstance(observed, Scores):
             observed = observed.grades()
         check_probability("ci_prob", ci_prob)

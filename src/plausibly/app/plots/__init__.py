@@ -12,6 +12,18 @@ and lines and rows are labelled directly.
 ([0.4, 0.4, 0.7, 1.0], True)
 """
 
+from typing import Any as _Any
+
 from lazy_loader import attach_stub as _attach_stub
 
-__getattr__, __dir__, __all__ = _attach_stub(__name__, __file__)
+_lazily, __dir__, __all__ = _attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> _Any:
+    """A function, which refuses what it does not draw in a sentence."""
+    found = _lazily(name)
+    if name in __all__:
+        from plausibly.app.plots.style import draws_its_kind
+
+        found = globals()[name] = draws_its_kind(found)  # in place of what the library may have put there
+    return found

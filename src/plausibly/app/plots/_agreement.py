@@ -1,19 +1,19 @@
 """Distances between annotators, compared with those expected by chance."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from plausibly.agreement import Agreement
 from plausibly.agreement.chance.annotators import TOO_FEW
 from plausibly.app.plots.style import COLOURS, GREY, draw_matrix, matrix_axes, new_axes, panels, plain
 
 _FEW = 12  # values of a distance up to which each has a bar
 
 
-def agreement_histogram(result: Any, *, bins: int = 30, ax: Axes | None = None) -> Axes:
+def agreement_histogram(result: Agreement, *, bins: int = 30, ax: Axes | None = None) -> Axes:
     """Draw the distances between labels of the same case over those between labels of different cases.
 
     Bars are shares of pairs. The less the two histograms overlap, the better the distance separates agreement from
@@ -59,7 +59,7 @@ def agreement_histogram(result: Any, *, bins: int = 30, ax: Axes | None = None) 
     return ax
 
 
-def agreement_histograms(results: Mapping[str, Any], *, columns: int = 2) -> Figure:
+def agreement_histograms(results: Mapping[str, Agreement], *, columns: int = 2) -> Figure:
     """Draw :func:`agreement_histogram` for several distances, one panel each.
 
     Parameters
@@ -76,7 +76,7 @@ def agreement_histograms(results: Mapping[str, Any], *, columns: int = 2) -> Fig
     return figure
 
 
-def agreement_heatmap(results: Mapping[str, Any], *, ax: Axes | None = None) -> Axes:
+def agreement_heatmap(results: Mapping[str, Agreement], *, ax: Axes | None = None) -> Axes:
     """Draw measures of agreement under several distances as a heat map.
 
     Each distance has a row with its superiority (ties count against it), KS statistic, sigma and alpha.
@@ -94,7 +94,7 @@ def agreement_heatmap(results: Mapping[str, Any], *, ax: Axes | None = None) -> 
     return ax
 
 
-def annotator_heatmap(result: Any, *, most: int = 30, ax: Axes | None = None) -> Axes:
+def annotator_heatmap(result: Agreement, *, most: int = 30, ax: Axes | None = None) -> Axes:
     """Draw the mean distance between every two annotators as a heat map.
 
     If there are too many annotators, a third of those shown are the first in

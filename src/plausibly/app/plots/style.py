@@ -1,7 +1,10 @@
 """Shared by all figures: colours, axes, and labels that do not collide."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from functools import wraps
+from inspect import signature
+from types import UnionType
+from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
 import pandas as pd
@@ -17,6 +20,26 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#0
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 GREY = "#777777"
 DOTTED: dict[str, Any] = {"color": GREY, "lw": 0.8, "ls": (0, (2, 3)), "zorder": 1}  #: lines of reference
+
+
+def draws_its_kind(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Refuse a first argument of another type than the function declares."""
+    first = next(iter(signature(function).parameters.values()))
+    declared = get_args(first.annotation) if isinstance(first.annotation, UnionType) else (first.annotation,)
+    kinds = [get_origin(kind) or kind for kind in declared]
+
+    @wraps(function)
+    def draw(*given: Any, **named: Any) -> Any:
+        drawn = given[0] if given else named.get(first.name)
+        if drawn is not None and Any not in kinds and not isinstance(drawn, tuple(kinds)):
+            wanted = " or ".join(kind.__name__ for kind in kinds)
+            raise ArgumentError(
+                f"{function.__name__} draws {wanted}, but {first.name} is of type {type(drawn).__name__}: what to "
+                f"give is in the documentation of pb.plots.{function.__name__}."
+            )
+        return function(*given, **named)
+
+    return draw
 
 
 def new_axes(ax: Axes | None, width: float = 6.0, height: float = 4.0) -> Axes:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from plausibly.base.errors import AnnotationError
+from plausibly.base.errors import AnnotationError, ArgumentError
 from plausibly.data.annotations._container import Annotations
 from plausibly.data.annotations.scores import MOST_GRADES, Scores
 
@@ -15,8 +15,18 @@ ENOUGH_LABELS = 20  #: of an annotator, from which they tell how she differs fro
 MOST_CONFUSIONS = 100_000  #: numbers in the confusion matrices of all annotators, whose draws have to be kept
 
 
+def check_annotations(annotations: object) -> None:
+    """Refuse what has not been read."""
+    if not isinstance(annotations, Annotations | Scores):
+        raise ArgumentError(
+            f"annotations must be an Annotations or Scores, but a {type(annotations).__name__} was given: read it with "
+            "pb.read (a file, a table of pandas or another, …)."
+        )
+
+
 def usual_models(annotations: Annotations | Scores) -> tuple[str, ...]:
     """Name the default models: those of labels if every annotation names one class, of rankings or of scores."""
+    check_annotations(annotations)
     if not isinstance(annotations, Scores):
         return OF_LABELS if len(annotations.entry_class) == annotations.n_annotations else OF_RANKINGS
     categories, numbers = OF_SCORES
