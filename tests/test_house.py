@@ -27,14 +27,14 @@ LIMITS: dict[str, dict[str, int]] = {
         "distances": 1858,  # distances of sets
         "distributions": 1231,
         "evaluation": 7413,  # who knows more than one true class; panels of given and of drawn labels; common class
-        "families": 4577,  # confusions, from aggregation; Newton; how annotators answer; points of chains
+        "families": 4578,  # confusions, from aggregation; Newton; how annotators answer; points of chains
         "inference": 4846,  # closed forms, few draws; fast gammas; all chains abreast; widths of slices
         "metrics": 3588,  # average precision of resampled cases; sets are counted
         "models": 2000,  # axes of chains and of points in signatures
         "plausibly": 117,
         "posterior": 3779,  # arrays computed when read; files of closed forms; R-hat by chance
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 40075,  # refused plots; who knows more than one true class; what compiled moves draw
+        "tests": 40083,  # refused plots; who knows more than one true class; what compiled moves draw
         "validation": 6715,  # panels of other experts: public readers and simulated ones; scales of their priors
     },
     "shape": {

@@ -228,14 +228,13 @@ def kept(jitted: Callable[..., Any], static: int = 0) -> Callable[..., Any]:
     def call(*arguments: Any) -> Any:
         fixed, arrays = arguments[:static], arguments[static:]
         leaves, tree = jax.tree.flatten(arrays)
-        folder = own_folder()
-        if folder is None or not all(_is_array(leaf) for leaf in leaves):  # or it is traced
+        if not all(_is_array(leaf) for leaf in leaves):  # it is traced
             return jitted(*arguments)
         kinds = tuple((leaf.shape, str(leaf.dtype)) for leaf in leaves)
         key = fixed, tree, kinds, *of_thread().values()
         if key not in programs:
             device = devices()[0]
-            place = place_of(folder, (jitted.__wrapped__, *key), device, None)
+            place = place_of(own_folder(), (jitted.__wrapped__, *key), device, None)
             if place is None:
                 return jitted(*arguments)
             program = load(place, device)

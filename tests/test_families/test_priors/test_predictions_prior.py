@@ -160,6 +160,14 @@ def test_a_step_of_newton_that_goes_too_far_is_shortened(monkeypatch):
     assert hessian.item() == pytest.approx(50, rel=0.02)
 
 
+def test_no_more_steps_of_newton_are_tried_where_single_precision_knows_no_better_point(monkeypatch):
+    monkeypatch.setattr(fitting, "minimize", lambda negative, start, **options: SimpleNamespace(x=start))
+    calls = []
+    density = lambda x: (calls.append(x) or -float((x != 0).any()), 50 * (0.1 - x))  # noqa: E731
+    assert fitting.laplace(density, np.zeros(1))[1].item() == pytest.approx(50, rel=1e-3)
+    assert len(calls) == 2 * (2 + 1 + 3)  # gradients of a Hessian, here, and steps, twice
+
+
 @pytest.mark.slow
 def test_weighted_proposals_and_nuts_agree(monkeypatch):
     _, annotations, scores = world(n=100)

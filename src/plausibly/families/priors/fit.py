@@ -262,12 +262,13 @@ def laplace(
         values = np.maximum(np.abs(values), 0.1)  # less than any prior has
         here, gradient = negative(at)
         hessian, along = vectors * values @ vectors.T, vectors.T @ gradient
-        scale = np.sqrt(np.diag(np.linalg.inv(hessian))) / 2  # differences over about a posterior standard deviation
+        before, scale = scale, np.sqrt(np.diag(np.linalg.inv(hessian))) / 2  # over about a standard deviation
         if (along**2 / values).sum() < 1e-3:
             break
         step = vectors @ (along / values)
-        for share in (1, 1 / 2, 1 / 4):  # which may go too far; else differences were over too much, and are less next
-            if negative(at - share * step)[0] <= here:
-                at = at - share * step
-                break
+        shares = (share for share in (1, 1 / 2, 1 / 4) if negative(at - share * step)[0] <= here)
+        share = next(shares, 0)  # a whole step may go too far; else differences were over too much, and are less next
+        if not share and np.allclose(scale, before, rtol=0.01):
+            break  # single precision tells no better point
+        at = at - share * step
     return at, hessian
