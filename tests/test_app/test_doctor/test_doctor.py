@@ -463,6 +463,25 @@ def test_a_table_with_a_column_for_each_classifier(labels, tmp_path):
     assert run(of(found, "evaluate") + f" --truth annotator --quick {FEW}").exit_code == 0
 
 
+@pytest.mark.parametrize("order", [("people.csv", "judges.csv"), ("judges.csv", "people.csv")])
+def test_columns_that_are_called_like_models_are_judged_by_people_however_many_there_are(tmp_path, monkeypatch, order):
+    monkeypatch.chdir(tmp_path)
+    grades = np.random.default_rng(0).integers(1, 6, (20, 5))
+    for name, own, columns in (("people", [0, 1], "case,ann,bob"), ("judges", [2, 3, 4], "case,judge_a,judge_b,gpt")):
+        table(
+            tmp_path / f"{name}.csv",
+            columns,
+            *(f"c{at},{','.join(map(str, row[own]))}" for at, row in enumerate(grades)),
+        )
+    found = pb.doctor(order)
+    assert {str(one.path): one.role for one in found.files} == {"people.csv": None, "judges.csv": "annotations"}
+    found = pb.doctor(order, layout="wide")
+    assert [command for command in found.commands if " judge " in command] == [
+        "plausibly judge people.csv --layout wide --predictions judge_a=judges.csv:judge_a "
+        "--predictions judge_b=judges.csv:judge_b --predictions gpt=judges.csv:gpt --out judgement"
+    ]
+
+
 def test_a_column_for_each_rater_of_systems(tmp_path):
     rows = [
         f"{s},c{i},t{i % 5},{'pass' if i % 3 else 'fail'},{'' if i % 4 else 'fail'}" for s in "AB" for i in range(30)

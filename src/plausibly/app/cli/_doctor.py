@@ -41,8 +41,9 @@ def doctor(
 
     Prints the format and content of each file, what does not fit between files, and a complete command for every
     question. Computes and writes nothing. A file of labels by one rater holds gold labels if its name says so
-    (gold.csv, truth.csv), otherwise predictions. Options say how to read the first file. With --quiet, prints the
-    first command only. The exit status is 2 if no file can be read, and 1 if there is no command for them.
+    (gold.csv, truth.csv), otherwise predictions. Options say how to read the first file, and others that cannot be
+    read without. With --quiet, prints the first command only. The exit status is 2 if no file can be read, and 1 if
+    there is no command for them.
     """
     files = [one for path in files for one in (_within(path) or [path])]
     found = look(files, missing=reading.missing, **reading.roles, **reading.asked)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from plausibly.app.doctor._look import of_one_rater
-from plausibly.app.doctor._looked import Looked
+from plausibly.app.doctor._looked import Looked, named_as_judges
 from plausibly.base.checks import are_percentages
 from plausibly.base.errors import PlausiblyError, PlausiblyWarning
 from plausibly.base.names import many
@@ -62,7 +62,7 @@ def as_scores(one: Looked, main: Looked) -> Looked | None:
 def as_classifiers(one: Looked, main: Looked) -> list[Looked]:
     """Take columns of a table as predictions of a classifier each: classes, or of two classes probabilities.
 
-    Where the columns might be annotators instead, there are annotations already.
+    Where the columns might be annotators instead, there are annotations already, but not by models alone.
     """
     known = one.role in ("annotations", "groups", "predictions", None) and one is not main
     if not known or ending(one.path) not in TABLES or main.classes is None:
@@ -72,6 +72,9 @@ def as_classifiers(one: Looked, main: Looked) -> list[Looked]:
     except PlausiblyError:  # which is said of the file already
         return []
     case = find("case", names, {"case": CASE})
+    by_models = main.labels is not None and named_as_judges(main.labels.annotators)
+    if by_models and not named_as_judges(name for name in names if name != case):
+        return []
     for name in names if case is not None else ():
         if name == case:
             continue

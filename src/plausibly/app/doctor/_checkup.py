@@ -12,7 +12,7 @@ import numpy as np
 from plausibly.app.doctor._as_predictions import as_classifier, as_classifiers, as_scores
 from plausibly.app.doctor._between import PREDICTING, extra_cases, unfit, unfit_gold, unfit_risks, unnamed, unpredicted
 from plausibly.app.doctor._look import look, of_one_rater, with_classes
-from plausibly.app.doctor._looked import Looked
+from plausibly.app.doctor._looked import Looked, named_as_judges
 from plausibly.app.doctor._propose import GOLD, Proposal, Together, of_posterior, of_systems, propose
 from plausibly.app.screen import WIDTH, paragraph
 from plausibly.base.errors import ArgumentError
@@ -114,8 +114,8 @@ def doctor(
         predictions of a classifier that is called by the name of the file; a table with a column for each classifier is
         taken for as many files.
     case, annotator, label, score, count, layout, control, missing, repeats
-        How to read the first file, or those of one annotator each, as for :func:`plausibly.read_annotations`; texts in
-        `missing` are separated by commas.
+        How to read the first file, or those of one annotator each, and others that cannot be read without, as for
+        :func:`plausibly.read_annotations`; texts in `missing` are separated by commas.
 
     Returns
     -------
@@ -148,18 +148,17 @@ def doctor(
     asked = {name: text for name, text in (roles | rest).items() if text is not None}
     named = Path(" ".join(f"{who}={file}" for who, file in each.items()))
     files = [look(named, files=each, asked=asked)] if each else []
-    files += [
-        look(Path(path), asked={} if each or number else asked)
-        for number, path in enumerate(path for path in given if named_file(path) is None)
-    ]
-    first = files[0]
+    for path in (Path(path) for path in given if named_file(path) is None):
+        found = look(path, asked=asked if not files else {})
+        again = look(path, asked=asked) if found.role is None and asked and files else found
+        files.append(found if again.role is None else again)
     lists = [one for one in files if one.role == "classes"]
     classes = lists[0] if lists else None
     problems = [f"{one.path} is a second list of classes: leave one out." for one in lists[1:]]
     if classes is not None and classes.classes is not None:
         again = ("annotations", "predictions", "labels of one rater", None)
         known = classes.classes
-        files = [with_classes(one, known, asked if one is first else {}) if one.role in again else one for one in files]
+        files = [with_classes(one, known) if one.role in again else one for one in files]
     mains = sorted((one for one in files if one.role in ("annotations", "labels")), key=_size, reverse=True)
     if mains:
         files = [as_classifier(one, mains[0]) or as_scores(one, mains[0]) or one for one in files]
@@ -282,13 +281,15 @@ def _together(main: Looked, files: Iterable[Looked], classes: Looked | None) -> 
     return Together(main, named_by_file(fitting), gold, classes, risks, groups), problems
 
 
-def _size(one: Looked) -> tuple[bool, bool, int]:
+def _size(one: Looked) -> tuple[bool, bool, bool, int]:
     """Order annotations: first those with a column that names the annotators, the largest of them first.
 
-    Other tables may be of classifiers. Exports of tools that test language models come last.
+    Other tables may be of classifiers, and are if these are called like models. Exports of tools that test language
+    models come last.
     """
     rows = one.labels if one.content is None else one.content.annotation_case
-    return not one.of_tool, "annotator" in one.columns.values(), 0 if rows is None else len(rows)
+    by_people = one.labels is None or not named_as_judges(one.labels.annotators)
+    return not one.of_tool, by_people, "annotator" in one.columns.values(), 0 if rows is None else len(rows)
 
 
 def named_by_file(files: Iterable[Looked]) -> dict[str, Looked]:

@@ -175,7 +175,8 @@ def _table(path: Path, source: Source, classes: np.ndarray | None) -> Looked:
     if find("system", names, OUTCOMES) is not None and len({*list_of(columns[case])}) < len(columns[case]):
         raise FileError(
             "cases have several rows; if these are outcomes of systems, write a row for each outcome, with the columns "
-            "system, case, rater and outcome, and not a column for each rater"
+            "system, case, rater and outcome, and not a column for each rater; if they are predictions, a row for each "
+            "case, with a column for each classifier"
         )
     groups = {name: "group of cases" for name in rest}
     cases = np.array(list_of(columns[case]), str)
@@ -378,7 +379,7 @@ def comparable(labels: Labels) -> bool:
     return bool(several and not twice.any() and not labels.numbered and len(labels.annotators) > 1)
 
 
-def with_classes(looked: Looked, classes: np.ndarray, asked: Mapping[str, str]) -> Looked:
+def with_classes(looked: Looked, classes: np.ndarray) -> Looked:
     """Look again once the classes are known, which say more of what annotations and predictions name."""
-    again = look(looked.path, classes, looked.files, asked)
+    again = look(looked.path, classes, looked.files, looked.asked)
     return looked if again.role is None else again

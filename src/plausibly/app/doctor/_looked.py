@@ -1,7 +1,7 @@
 """What a file is taken for."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -14,6 +14,13 @@ from plausibly.data.labels import Labels
 
 #: Parts of names of models, among those of raters.
 MODEL = re.compile(r"gpt|llama|claude|gemini|gemma|mistral|mixtral|qwen|deepseek|llm|bert|palm|model")
+JUDGE = re.compile(f"{MODEL.pattern}|judge|auto|metric")  #: and of what judges outputs of systems
+
+
+def named_as_judges(names: Iterable[Any]) -> bool:
+    """Whether all names are such as models and other judges have."""
+    return all(JUDGE.search(str(name).lower()) for name in names)
+
 
 Role = Literal[
     "annotations",

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plausibly.app.doctor._looked import MODEL
+from plausibly.app.doctor._looked import JUDGE
 from plausibly.base.errors import AnnotationError, PlausiblyWarning
 from plausibly.data.annotations.io.columns import is_number, list_of, to_codes
 from plausibly.data.annotations.io.files import TABLES, ending
@@ -19,7 +19,6 @@ from plausibly.data.outcomes import WORDS, Outcomes, beside_passes, is_of_outcom
 
 _FEW = 0.5  # of the outcomes of the rater with the most, below which a rater is taken for a person
 _SOME = 20  # raters and classes that a command names
-_JUDGE = re.compile(f"{MODEL.pattern}|judge|auto|metric")
 _FEW_TEXTS = 3  # beside passes and fails, which stand for no outcome
 _PERSON = re.compile(r"human|person|people|expert")  # parts of names of raters
 
@@ -127,7 +126,7 @@ def _people(rows: Rows, raters: np.ndarray, rater: np.ndarray) -> list[str] | No
     if len(kinds) and all(kinds) and {*kinds} != {"judge"}:
         return None
     if not len(kinds):
-        named = np.array([_JUDGE.search(name.lower()) is not None for name in raters.tolist()])
+        named = np.array([JUDGE.search(name.lower()) is not None for name in raters.tolist()])
         n = np.bincount(rater)
         return raters[n < _FEW * n.max() if named.all() or not named.any() else ~named].tolist()
     unknown = np.array([kind is None for kind in kinds])
