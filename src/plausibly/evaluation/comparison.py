@@ -14,6 +14,7 @@ include annotation noise only; with ``noise="total"`` they hold *on new cases li
 too. Results against labels (``truth="annotator"`` or ``"panel"``) have no draws: there, total noise is the default.
 """
 
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any, Literal, get_args
 
@@ -157,6 +158,19 @@ def better_equal_worse(
         results = results[[own for own in (name, f"{name}_sampling", f"{name}_total") if own in results]]
     (first, second), *_ = _goodness(results.isel(classifier=[names.index(a), names.index(b)]), metric, noise)
     return _shares(first - second)
+
+
+def share_better(first: Float[np.ndarray, " n"], second: Float[np.ndarray, " n"], attrs: Mapping[str, Any]) -> float:
+    """Compute :func:`probability_better` from values of two classifiers, given the attributes of the metric.
+
+    Examples
+    --------
+    >>> share_better(np.array([0.5, 0.7, 0.6, 0.6]), np.array([0.4, 0.6, 0.6, 0.9]), {"better": "greater"})
+    0.625
+    """
+    known = ~(np.isnan(first) | np.isnan(second))
+    shares = _shares(goodness(first[known], attrs) - goodness(second[known], attrs))
+    return shares["better"] + shares["equal"] / 2
 
 
 def probabilities_better(results: xr.Dataset, metric: Any, *, noise: Noise | None = None) -> xr.DataArray:

@@ -30,8 +30,8 @@ class Block(NamedTuple):
     rest: Any  #: mass of the remainder (case, draw), 0 where there is none
     n_named: Any  #: number of named classes (case,)
     n_unnamed: Any  #: number of all others (case,)
-    #: share of the remainder (case,) that no piece of it exceeds but with a negligible probability; None if no case of
-    #: the data has a remainder, which programs then need not split
+    #: share of the remainder (case,) that no piece of it exceeds but with a negligible probability; None if all classes
+    #: are named in all cases of the data, so that programs need not split any
     largest_share: Any
     words: dict[Stream, Any]  #: random keys (case, 2) of every stream
     draw: Any  #: numbers of the draws
@@ -107,7 +107,7 @@ class Blocks:
             rest,
             self.n_named[at],
             n_unnamed.astype(np.int32),
-            np.array(share, np.float32) if (self._rest >= 0).any() else None,
+            np.array(share, np.float32) if (self.n_named < self._n_classes).any() else None,
             select(self._words, at),
             self._numbers,
             self._concentration.astype(np.float32),

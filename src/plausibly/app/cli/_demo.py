@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 
-from plausibly.aggregation import refit
 from plausibly.aggregation.sweeps import Sweep
 from plausibly.app.cli import _options as options
 from plausibly.app.cli import _simulate
@@ -13,12 +12,8 @@ from plausibly.app.cli._app import example
 from plausibly.app.cli._evaluate import ModelChoice, finish, run
 from plausibly.app.cli._output import say, write
 from plausibly.base.bootstrap import CI_PROB, interval
-from plausibly.base.pools import threads
 from plausibly.base.programs import tell_of_first_run
-from plausibly.data.datasets import published_case
 from plausibly.data.predictions import read_predictions
-from plausibly.metrics import ranked_classes
-from plausibly.posterior import top_classes
 
 CASES, CLASSES, QUALITIES = 100, 40, [0.9, 0.8, 0.7, 0.6]
 MODELS = (
@@ -27,13 +22,7 @@ MODELS = (
     "prirn@30",
 )  # recommended, and as published
 _BELOW = 1  # lines for the simulated truth
-COMMAND, PUBLISHED_FILE = "evaluate.sh", "published.txt"
-# Model, arguments, top-3 accuracies of models A and B as printed, and how many times 1,000 draws are made: a program of
-# its own for more draws would take longer to compile.
-PUBLISHED = (
-    ("plackett-luce", {"reliability": 3}, (0.70, 1.00), 1),
-    ("prirn", {"reliability": 30, "ties": "full"}, (0.52, 0.99), 10),
-)
+COMMAND = "evaluate.sh"
 
 
 @dataclass
@@ -53,10 +42,9 @@ def demo(
     *,
     output: DemoOutput,
 ) -> None:
-    """Evaluate four classifiers on simulated data; recompute what Stutz et al. (2025) published for one case.
+    """Evaluate four classifiers on simulated data, under the recommended model and as published by Stutz et al. (2025).
 
-    Also writes the input files, as examples of the formats, evaluate.sh, the command that repeats the evaluation, and
-    published.txt, accuracies of two models of one case next to those that were published.
+    Also writes the input files, as examples of the formats, and evaluate.sh, the command that repeats the evaluation.
     """
     out, quiet = output.out, output.quiet
     names = _simulate.write_simulation(out, CASES, CLASSES, 1.0, QUALITIES, seed)
@@ -64,25 +52,22 @@ def demo(
     command = _simulate.evaluation_command(out, names, *more, "--seed", str(seed), "--out", str(out))
     if not quiet:
         tell_of_first_run()
-    with threads(1) as pool:  # alongside, as most of it is compilation
-        published = None if quiet else pool.submit(_published, seed)
-        done = run(
-            options.EvaluatedData(
-                annotations=out / _simulate.ANNOTATIONS,
-                classes=out / _simulate.CLASSES,
-                risks=out / _simulate.RISKS,
-                predictions=[f"{name}={out / f'predictions-{name}.csv'}" for name in names],
-            ),
-            ModelChoice([*MODELS]),
-            options.SweepOptions(seed=seed),
-            options.MetricOptions(),
-            output,
-            store={"fresh": True},
-            below=_BELOW,
-        )
+    done = run(
+        options.EvaluatedData(
+            annotations=out / _simulate.ANNOTATIONS,
+            classes=out / _simulate.CLASSES,
+            risks=out / _simulate.RISKS,
+            predictions=[f"{name}={out / f'predictions-{name}.csv'}" for name in names],
+        ),
+        ModelChoice([*MODELS]),
+        options.SweepOptions(seed=seed),
+        options.MetricOptions(),
+        output,
+        store={"fresh": True},
+        below=_BELOW,
+    )
     write(f"{command}\n", out / COMMAND)
-    if published is not None:
-        write("\n".join(published.result()) + "\n", out / PUBLISHED_FILE)
+    if not quiet:
         say(_simulated(out, done.swept))
     finish(done, output)
 
@@ -95,17 +80,3 @@ def _simulated(out: Path, swept: Sweep) -> str:
         lower, upper = interval(run.results["top1_accuracy"].sel(classifier=name).values, CI_PROB)
         told.append(f"{name} {(scores.argmax(1) == top).mean():.0%} ({100 * lower:.0f}–{100 * upper:.0f})")
     return f"Simulated truth: {', '.join(told).replace('%', ' %')}"
-
-
-def _published(seed: int) -> list[str]:
-    """Compute the published case, and put it next to the figures that were published."""
-    case, lines = published_case(), []
-    for model, arguments, (a, b), times in PUBLISHED:
-        best = []
-        for number in range(seed, seed + times):
-            posterior = refit(case.annotations, model, seed=number, progress=False, **arguments)
-            best.append(top_classes(posterior, 1, number)[:, 0])  # (draw, place); evaluate would take longer to compile
-        found = [np.isin(best, ranked_classes(scores, 3)).mean() for scores in case.predictions.values()]
-        label = f"{model}@{arguments['reliability']}"
-        lines.append(f"  {label:16} A {found[0]:.2f} (published {a:.2f}), B {found[1]:.2f} (published {b:.2f})")
-    return lines

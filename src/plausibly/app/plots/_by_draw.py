@@ -52,9 +52,8 @@ def metric_histogram(results: xr.Dataset, metric: str, *, bins: int = 12, ax: Ax
     n = len(values)
     ax = new_axes(ax, height=1.2 + 0.7 * n)
     for position, row in enumerate(heights):
-        base, shade, seen = n - 1 - position, colour(position), row > 0
-        bars = {"bottom": base, "align": "edge", "color": shade, "alpha": 0.6, "lw": 0}
-        ax.bar(edges[:-1][seen], row[seen], np.diff(edges)[seen], **bars)
+        base, shade = n - 1 - position, colour(position)
+        ax.stairs(base + row, edges, baseline=base, fill=True, color=shade, alpha=0.6, lw=0)
         ax.axhline(base, color=shade, lw=0.8)
         if total is not None:
             ax.hlines(base - 0.12, *(end[position] for end in total), color=shade, lw=2.5)

@@ -147,10 +147,10 @@ def rank(posterior: Posterior, case: str, class_name: str | None = None, *, ax: 
     counts = np.array([np.histogram(values, bins, (0, 1))[0] for values in ranks])
     # The histogram of equal chains fills half of its row.
     heights = np.minimum(counts / (n / bins) / 2, 0.95)
-    left = np.arange(bins) / bins
+    edges = np.arange(bins + 1) / bins
     for chain, height in enumerate(heights):
         base = chains - 1 - chain
-        ax.bar(left, height, 1 / bins, bottom=base, align="edge", color=colour(chain), alpha=0.75, lw=0)
+        ax.stairs(base + height, edges, baseline=base, fill=True, color=colour(chain), alpha=0.75, lw=0)
         ax.plot([0, 1], [base + 0.5] * 2, color="black", lw=0.8, ls=":")
     name_rows(ax, np.arange(chains)[::-1] + 0.25, [f"chain {chain}" for chain in range(chains)])
     ax.set_xticks([0, 0.5, 1], ["lowest", "rank among all draws", "highest"])

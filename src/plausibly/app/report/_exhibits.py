@@ -19,6 +19,8 @@ from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.transforms import Bbox
 
 import plausibly
 from plausibly.app.report.page import Page, Part, pieces
@@ -75,13 +77,29 @@ def to_uri(figure: Figure) -> str:
         figure.dpi = 72  # of SVG
         layout, tight = figure.get_layout_engine(), None
         try:  # laid out here, since savefig draws a second time for it
-            if layout is not None:
+            if layout is not None and not _laid_out(figure):
                 layout.execute(figure)
         except UserWarning:
             tight = "tight"
         figure.set_layout_engine(None)
         figure.savefig(buffer, format="svg", metadata=_NO_DATE, bbox_inches=tight)
     return "data:image/svg+xml;base64," + b64encode(buffer.getvalue()).decode()
+
+
+def _laid_out(figure: Figure) -> bool:
+    """Lay out a single axes in one pass, of which Matplotlib's layout has two; False where that is left to it."""
+    axes, layout = figure.get_axes(), figure.get_layout_engine()
+    if len(axes) > 1 or not isinstance(layout, ConstrainedLayoutEngine) or axes[0].get_aspect() != "auto":
+        return False
+    pad = np.array([layout.get()["w_pad"], layout.get()["h_pad"]]) / figure.get_size_inches()
+    place, box = axes[0].get_position(original=True), axes[0].get_tightbbox(for_layout_only=True)
+    assert box is not None
+    taken = box.transformed(figure.transFigure.inverted())
+    place = Bbox([place.min - taken.min + pad, 1 - (taken.max - place.max) - pad])
+    if (place.size <= 0).any():
+        return False
+    axes[0].set_position(place)
+    return True
 
 
 def _draw_to_uri(draw: Callable[[], Axes | Figure]) -> str:

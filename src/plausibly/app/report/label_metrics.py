@@ -19,7 +19,7 @@ from plausibly.app.screen import Part
 from plausibly.base.bootstrap import interval, width_in_words, width_of
 from plausibly.evaluation import by_group, largest_confusions, summary
 from plausibly.evaluation.cautions import constants
-from plausibly.evaluation.comparison import probability_better
+from plausibly.evaluation.comparison import share_better
 from plausibly.evaluation.metrics import ANSWERS
 from plausibly.evaluation.summaries import OF_LISTS, SUFFIX, few_cases, few_in_words, goodness
 from plausibly.evaluation.truth import truth_in_words
@@ -115,14 +115,15 @@ def best_first(results: xr.Dataset) -> list[str]:
     return in_order(names, np.sum(values, axis=0) if both else np.zeros(len(names)), same)
 
 
-def better(results: xr.Dataset, metric: str, first: str, second: str) -> str:
+def better(results: xr.Dataset, metric: str, first: str, second: str, class_name: str = "") -> str:
     """Write the probability that a classifier is better than another on new cases; empty if it is unknown."""
-    noise = "total" if f"{metric}_total" in results else None
-    known = results[metric].sel(classifier=[first, second]).notnull().all("classifier").values
-    share = np.nan
-    if known.mean() >= _KNOWN:
-        own = results if known.all() else results.isel(draw=np.flatnonzero(known))
-        share = probability_better(own, metric, first, second, noise=noise)
+    at: dict[str, Any] = {"classifier": [results.get_index("classifier").get_loc(name) for name in (first, second)]}
+    at |= {"class_name": results.get_index("class_name").get_loc(class_name)} if class_name else {}
+    # Variables, since a page has hundreds of these, and a data set takes long to cut.
+    variables = [results.variables[name].isel(at) for name in (metric, f"{metric}_total") if name in results.variables]
+    known = ~np.isnan(variables[0].values).any(axis=0)
+    drawn = len(variables) > 1 or results.attrs.get("truth", "most-plausible") == "most-plausible"
+    share = share_better(*variables[-1].values, variables[0].attrs) if drawn and known.mean() >= _KNOWN else np.nan
     if np.isnan(share):
         return ""
     few = " (few cases)" if few_in_words(results) else ""
@@ -151,14 +152,12 @@ def metric_tables(results: xr.Dataset, caption: str) -> list[Any]:
     table["class"] = table.get("class", "")
     place = {name: at for at, name in enumerate(first_metrics(results))}
     table = table.sort_values("metric", key=lambda names: names.map(place).fillna(len(place)), kind="stable")
-    of_class = {name: results.sel(class_name=name, drop=True) if name else results for name in set(table["class"])}
     rows = []
     for (metric, class_name), own in table.groupby(["metric", "class"], sort=False):
         row = {"metric": metric_name(str(metric)) + otherwise_against(results, str(metric)), "class": class_name}
         row |= dict(zip(own["classifier"], intervals(own, TOTAL), strict=True))
         for first, second in pairwise(best):
-            share = better(of_class[class_name], str(metric), first, second)
-            row[f"P({first} better than {second})"] = share
+            row[f"P({first} better than {second})"] = better(results, str(metric), first, second, str(class_name))
         rows.append(row)
     of_all = pd.DataFrame(rows)
     what = [name for name in ("metric", "class") if name in of_all and of_all[name].any()]

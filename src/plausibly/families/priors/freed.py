@@ -158,15 +158,17 @@ def freed_case_prior(
     shape = prior_shapes(parameters, log_scores, log_prevalence)
     numpyro.factor("labels", label_log_prob(shape, labels))
     shape = jnp.take_along_axis(shape, places.class_index, axis=1)
-    given_labels, before = (_tilted(shape + more, places, parameters["tilt"]) for more in (places.count, 0.0))
+    given_labels, before = _tilted(jnp.stack([shape + places.count, shape]), places, parameters["tilt"])
     numpyro.factor("most_plausible", jnp.log(given_labels.sum(1) / before.sum(1)).sum())
 
 
 def _tilted(
-    shape: Float[Array, "case place"], places: Places, tilt: Float[Array, " classifier"]
-) -> Float[Array, "case place"]:
+    shape: Float[Array, "*of case place"], places: Places, tilt: Float[Array, " classifier"]
+) -> Float[Array, "*of case place"]:
     """Probability of each class to be the most plausible one, times what its tilt multiplies it by."""
-    found = probability_of_most_plausible(shape, places.present)
+    # All in one call, as more cases: the program takes seconds to compile.
+    rows, present = shape.reshape(-1, shape.shape[-1]), jnp.broadcast_to(places.present, shape.shape)
+    found = probability_of_most_plausible(rows, present.reshape(rows.shape)).reshape(shape.shape)
     return found * jnp.exp(jnp.einsum("j,jip->ip", tilt, places.chosen, precision="highest"))
 
 
