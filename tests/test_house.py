@@ -20,14 +20,14 @@ LIMITS: dict[str, dict[str, int]] = {
     "lines of code": {
         "aggregation": 5757,  # panels of a sweep, and their rows; width of intervals
         "agreement": 8819,  # reader studies; models that rate higher; who leans, without those who lean; who is named
-        "app": 13962,  # plots say what they draw; one budget of lines; typos in doctor; notes.txt
+        "app": 13949,  # plots say what they draw; one budget of lines; typos in doctor; notes.txt
         "base": 2344,  # lanes of rejection, from posterior; results in notebooks; what notes are faults; typos
         "data": 15831,  # what has not been read; columns of class names; NAME=FILE; sets in a cell, rows of spans
         "decisions": 3888,  # what is said of sets without the prior
         "distances": 1858,  # distances of sets
         "distributions": 1231,
-        "evaluation": 7413,  # who knows more than one true class; panels of given and of drawn labels; common class
-        "families": 4578,  # confusions, from aggregation; Newton; how annotators answer; points of chains
+        "evaluation": 7427,  # who is better, of arrays; who knows more than one true class; panels of given labels
+        "families": 4580,  # one call for freed shapes; confusions; Newton; how annotators answer; points of chains
         "inference": 4846,  # closed forms, few draws; fast gammas; all chains abreast; widths of slices
         "metrics": 3588,  # average precision of resampled cases; sets are counted
         "models": 2000,  # axes of chains and of points in signatures
