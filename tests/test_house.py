@@ -21,20 +21,20 @@ LIMITS: dict[str, dict[str, int]] = {
         "aggregation": 5757,  # panels of a sweep, and their rows; width of intervals
         "agreement": 8819,  # reader studies; models that rate higher; who leans, without those who lean; who is named
         "app": 13949,  # plots say what they draw; one budget of lines; typos in doctor; notes.txt
-        "base": 2344,  # lanes of rejection, from posterior; results in notebooks; what notes are faults; typos
-        "data": 15831,  # what has not been read; columns of class names; NAME=FILE; sets in a cell, rows of spans
+        "base": 2369,  # distinct integers; lanes of rejection; results in notebooks; what notes are faults; typos
+        "data": 15832,  # what has not been read; columns of class names; NAME=FILE; sets in a cell, rows of spans
         "decisions": 3888,  # what is said of sets without the prior
         "distances": 1858,  # distances of sets
         "distributions": 1231,
-        "evaluation": 7427,  # who is better, of arrays; who knows more than one true class; panels of given labels
-        "families": 4580,  # one call for freed shapes; confusions; Newton; how annotators answer; points of chains
+        "evaluation": 7430,  # who is better, of arrays; who knows more than one true class; panels of given labels
+        "families": 4581,  # one call for freed shapes; confusions; Newton; how annotators answer; points of chains
         "inference": 4846,  # closed forms, few draws; fast gammas; all chains abreast; widths of slices
         "metrics": 3588,  # average precision of resampled cases; sets are counted
         "models": 2000,  # axes of chains and of points in signatures
         "plausibly": 117,
         "posterior": 3779,  # arrays computed when read; files of closed forms; R-hat by chance
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 40102,  # refused plots; who knows more than one true class; what compiled moves draw
+        "tests": 40116,  # refused plots; who knows more than one true class; what compiled moves draw
         "validation": 6715,  # panels of other experts: public readers and simulated ones; scales of their priors
     },
     "shape": {

@@ -18,6 +18,7 @@ from plausibly.base.checks import check_whole
 from plausibly.base.cluster import in_order, map_on
 from plausibly.base.compute import ahead
 from plausibly.base.errors import ArgumentError, PlausiblyWarning, renamed
+from plausibly.base.integers import distinct
 from plausibly.base.memory import release_memory
 from plausibly.base.names import listed
 from plausibly.base.pools import small_products
@@ -476,7 +477,7 @@ def evaluate_draws(
         totals = join(made, ranges.n_cases, advance)
         release_memory()
         chain = np.repeat(np.arange(ranges.n_chains), ranges.draws_per_chain)
-        clusters = len(np.unique(cluster if checked is None else cluster[checked.any(axis=0)]))
+        clusters = len(distinct((words if checked is None else words[checked.any(axis=0)]).view(np.uint64).ravel())[0])
         coords: dict[str, Any] = {"classifier": np.array(names, dtype=str), "draw": np.arange(ranges.n_draws)}
         coords |= {"chain": ("draw", chain), "case": annotations.cases}
         coords |= {} if risks is None else {"risk_level": np.arange(N_LEVELS)}
@@ -503,6 +504,7 @@ def evaluate_draws(
         weight = np.ones(ranges.n_cases) if case_weight is None else case_weight
         case, class_index = np.divmod(first.key, annotations.n_classes)
         truth = csr_array((first.value, (case, labels.sides(class_index))), (ranges.n_cases, labels.n_sides))
+        del first, case, class_index  # large where cases are many
         results.attrs |= sizes_of(labels, truth[np.flatnonzero(weight)])
         truth.data *= np.repeat(weight, np.diff(truth.indptr))
         unseen = unseen_cases(truth, words, question.members, column, n_replicates)
@@ -519,7 +521,7 @@ def evaluate_draws(
             more = label_values(labels, small, totals, lined_up, *by_case)
             values = [one | other for one, other in zip(values, more, strict=True)]
             values = values if of_panels is None else [{name: _point(one) for name, one in of.items()} for of in values]
-        del first, case, class_index, truth, unseen  # large where cases are many
+        del truth, unseen
         results = results.assign(variables(values, drawn=True, single=clusters < 2))
         results = results.assign(_of_cases(totals, source, annotations, shares))
         noise: dict[str, Any] = {}

@@ -245,8 +245,8 @@ def averages(
                     right = right if "classifier" in one.dims else unseen.coin
                     of_one = of_one + more * right.reshape(-1, *[1] * (len(shape) - 1), replicates)[() if shape else 0]
                     total = total + more
-                several = len(np.unique(cluster[one.weight > 0])) > 1
-                of_one = of_one / total if several else np.full_like(of_one, np.nan)
+                own = cluster[one.weight > 0]
+                of_one = of_one / total if (own != own[:1]).any() else np.full_like(of_one, np.nan)
                 of_one = np.clip(of_one + noise[name], 0, 1) if noise and name in noise else of_one
                 found[f"{name}_total"] = (*one.dims, "replicate"), of_one
     return found

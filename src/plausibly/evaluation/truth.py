@@ -12,6 +12,7 @@ from scipy.special import binom
 from plausibly.base.bootstrap import PANEL
 from plausibly.base.checks import check_whole
 from plausibly.base.errors import AnnotationError, ArgumentError
+from plausibly.base.integers import distinct
 from plausibly.base.names import numbered
 from plausibly.base.random_streams import Stream, generator, key_words
 from plausibly.data.annotations import Annotations, Scores
@@ -64,7 +65,7 @@ def first_choice_shares(annotations: Annotations) -> tuple[ByClass, Float[np.nda
     annotation = annotations.entry_annotation[first]
     size = np.bincount(annotation)
     named = of_annotation[annotation].astype(np.int64) * n_classes + annotations.entry_class[first]
-    key, which = np.unique(named, return_inverse=True)
+    key, which = distinct(named)
     votes, n_labels = np.bincount(which, 1 / size[annotation]), annotations.per_case
     case = key // n_classes
     agree = np.bincount(case, votes**2, n_cases) - np.bincount(of_annotation, 1 / size, n_cases)

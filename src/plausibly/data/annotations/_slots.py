@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from plausibly.base.errors import AnnotationError
+from plausibly.base.integers import distinct
 from plausibly.data.annotations._container import Annotations
 
 REMAINDER = -1
@@ -81,11 +82,11 @@ class Slots:
             )
         n_cases, n_classes = annotations.n_cases, annotations.n_classes
         width = n_classes + 1  # the remainder sorts as class K, after all others
-        named = np.unique(annotations.entry_case.astype(np.int64) * width + annotations.entry_class)
+        named, _ = distinct(annotations.entry_case.astype(np.int64) * width + annotations.entry_class)
         unnamed = n_classes - np.bincount(named // width, minlength=n_cases)
         key = named
         if remainder:
-            key = np.sort(np.concatenate([named, np.flatnonzero(unnamed) * width + n_classes]))
+            key = np.sort(np.concatenate([named, np.flatnonzero(unnamed) * width + n_classes]), kind="stable")
         case, class_index = np.divmod(key, width)
         rest = class_index == n_classes
         return cls(

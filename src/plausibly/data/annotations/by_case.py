@@ -190,7 +190,7 @@ def check_columns(annotations: "Annotations") -> None:
         "blocks of an annotation must count 0, 1, 2, … without gaps",
     )
     _require((np.diff(class_index)[same & (step == 0)] > 0).all(), "classes must increase within a block")
-    key = np.sort(entry.astype(np.int64) * annotations.n_classes + class_index)
+    key = np.sort(entry.astype(np.int64) * annotations.n_classes + class_index, kind="stable")
     _require((np.diff(key) > 0).all(), "an annotation names a class twice")
 
 

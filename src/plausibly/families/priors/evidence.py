@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float, Int, Num
 
 from plausibly.base.errors import PredictionError
+from plausibly.base.integers import distinct
 from plausibly.base.names import some
 from plausibly.data.annotations import Annotations
 from plausibly.data.predictions import line_up, named_predictions
@@ -119,7 +120,7 @@ def labels_of(annotations: Annotations) -> Labels:
     first = np.flatnonzero(annotations.entry_block == 0)
     case, class_index = annotations.entry_case[first], annotations.entry_class[first]
     size = np.bincount(annotations.entry_annotation[first], minlength=annotations.n_annotations)
-    keys, place = np.unique(case.astype(np.int64) * annotations.n_classes + class_index, return_inverse=True)
+    keys, place = distinct(case.astype(np.int64) * annotations.n_classes + class_index)
     count = np.bincount(place, 1 / size[annotations.entry_annotation[first]])
     case, class_index = np.divmod(keys, annotations.n_classes)
     total = np.bincount(annotations.annotation_case, minlength=annotations.n_cases)

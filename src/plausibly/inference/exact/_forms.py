@@ -17,7 +17,7 @@ from jaxtyping import Array, Float, Int, UInt32
 from plausibly.base.compute import compiler_options
 from plausibly.base.pools import threads
 from plausibly.base.programs import kept, kept_on_disk
-from plausibly.base.random_streams import Stream, case_keys, random_bits, stream_words
+from plausibly.base.random_streams import Stream, case_keys, key_words, random_bits
 from plausibly.data.annotations import Slots
 from plausibly.data.regression import prior_shapes
 from plausibly.inference.exact._dirichlet import dirichlet
@@ -91,7 +91,7 @@ class Regressions(Form):
         log_scores = np.moveaxis(self.log_scores[..., cases], 2, 1)
         shape = slot_shapes(parameters, log_scores, self.log_prevalence, slots, len(self.names))
         shape += self.counts[own][:, None]
-        words = stream_words(case_keys(self.seed, self.names[cases]))[Stream.PRIOR]
+        words = key_words(self.seed, self.names[cases], Stream.PRIOR)
         draw_in_place(shape, slots, words)
         return shape.reshape(-1, chains, draws).transpose(1, 2, 0)
 
