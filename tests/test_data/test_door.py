@@ -195,6 +195,21 @@ def test_what_is_not_used_is_named(tmp_path):
     assert understood(counts) == "4 labels, of 2 classes (x, y), by annotators without names, of 2 cases"
 
 
+def test_records_of_scores_within_a_case_are_rows_of_scores(tmp_path):
+    records = [
+        {"id": "p", "ward": 1, "ratings": [{"annotator": "ann", "rating": 3}, {"annotator": "bob", "rating": 2.5}]},
+        {"id": "q", "ward": 2, "ratings": [{"annotator": "bob", "rating": 1}]},
+    ]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, records)))
+    read = pb.read(tmp_path / "a.jsonl")
+    assert isinstance(read, pb.Scores)
+    assert [read.cases[read.annotation_case].tolist(), read.score.tolist()] == [["p", "p", "q"], [3, 2.5, 1]]
+    assert pb.read_metadata(tmp_path / "a.jsonl")["ward"].tolist() == [1, 2]
+    (tmp_path / "a.json").write_text(json.dumps([*records, {"id": "r", "ratings": []}]))
+    with pytest.raises(PlausiblyError, match="case 'r'"):
+        pb.read(tmp_path / "a.json")
+
+
 def test_rows_of_spans_are_an_answer_for_each_case_and_annotator(tmp_path):
     rows = ["d,ann,0,4,drug", "d,ann,9,12,dose", "d,bob,0,5,drug", "e,ann,,,", "e,bob,3,8,drug"]
     (tmp_path / "a.csv").write_text("\n".join(["case,annotator,start,end,label", *rows]))

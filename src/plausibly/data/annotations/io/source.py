@@ -13,7 +13,7 @@ import pyarrow as pa
 from plausibly.base.errors import AnnotationError, ArgumentError, show
 from plausibly.base.progress import Progress
 from plausibly.data.annotations.io._inspect import ARCHIVE, read_archive
-from plausibly.data.annotations.io.answers import whole
+from plausibly.data.annotations.io.answers import scalars, whole
 from plausibly.data.annotations.io.case_rows import is_of_cases
 from plausibly.data.annotations.io.columns import frame_columns, is_frame, is_nothing, list_of
 from plausibly.data.annotations.io.files import BY_ANNOTATOR, TABLES, WORKBOOK, ending, naming, read_json, read_lines
@@ -177,6 +177,7 @@ def _of_content(content: Any, suffixes: Set[str], roles: Mapping[str, str], **op
         names = renamed(map(str, content), roles)
         return _of_columns({names[str(name)]: _listed(name, column) for name, column in content.items()}, **options)
     if isinstance(content, Sequence) and not isinstance(content, str | bytes) and content:
+        content = _scores_in_rows(content)
         if isinstance(content[0], Mapping):
             found = dict.fromkeys(str(name) for line in content if isinstance(line, Mapping) for name in line)
             names = renamed(found, roles)
@@ -214,6 +215,22 @@ def _of_columns(columns: dict[str, Column], **options: Any) -> Source:
 def _refuse_roles(roles: Mapping[str, str], what: str) -> None:
     for role, name in roles.items():
         raise ArgumentError(f"{role}={name!r} names a column of a table, but {what} has none: leave it out.")
+
+
+def _scores_in_rows(records: Sequence[Any]) -> Sequence[Any]:
+    """Give each score a row of its own, where records of cases have lists of scores, each with its annotator."""
+    first = records[0] if isinstance(records[0], Mapping) else {}
+    for name, said in first.items():
+        keys = {*map(str, said[0])} if isinstance(said, list) and said and isinstance(said[0], Mapping) else ()
+        score = find("score", keys)
+        if score is not None and find("label", keys) in (None, score) and find("annotator", keys) is not None:
+            break
+    else:
+        return records
+    lists = [one.get(name) or [{}] if isinstance(one, Mapping) else None for one in records]
+    if not all(isinstance(said, list) and all(isinstance(one, Mapping) for one in said) for said in lists):
+        return records
+    return [{**scalars(one, ()), **own} for one, said in zip(records, lists, strict=True) for own in said]
 
 
 def _are_columns(content: Mapping) -> bool:
