@@ -22,7 +22,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "agreement": 8819,  # reader studies; models that rate higher; who leans, without those who lean; who is named
         "app": 13949,  # plots say what they draw; one budget of lines; typos in doctor; notes.txt
         "base": 2369,  # distinct integers; lanes of rejection; results in notebooks; what notes are faults; typos
-        "data": 15849,  # what has not been read; columns of class names; NAME=FILE; sets in a cell, rows of spans
+        "data": 15853,  # scores within cases; what has not been read; columns of class names; sets in a cell, spans
         "decisions": 3888,  # what is said of sets without the prior
         "distances": 1858,  # distances of sets
         "distributions": 1231,

@@ -206,7 +206,7 @@ def test_records_of_scores_within_a_case_are_rows_of_scores(tmp_path):
     assert [read.cases[read.annotation_case].tolist(), read.score.tolist()] == [["p", "p", "q"], [3, 2.5, 1]]
     assert pb.read_metadata(tmp_path / "a.jsonl")["ward"].tolist() == [1, 2]
     (tmp_path / "a.json").write_text(json.dumps([*records, {"id": "r", "ratings": []}]))
-    with pytest.raises(PlausiblyError, match="case 'r'"):
+    with pytest.raises(PlausiblyError, match="record 3 has no ratings"):
         pb.read(tmp_path / "a.json")
 
 

@@ -219,18 +219,22 @@ def _refuse_roles(roles: Mapping[str, str], what: str) -> None:
 
 def _scores_in_rows(records: Sequence[Any]) -> Sequence[Any]:
     """Give each score a row of its own, where records of cases have lists of scores, each with its annotator."""
-    first = records[0] if isinstance(records[0], Mapping) else {}
-    for name, said in first.items():
+
+    def are_scores(said: Any) -> bool:
         keys = {*map(str, said[0])} if isinstance(said, list) and said and isinstance(said[0], Mapping) else ()
         score = find("score", keys)
-        if score is not None and find("label", keys) in (None, score) and find("annotator", keys) is not None:
-            break
-    else:
+        return score is not None and find("label", keys) in (None, score) and find("annotator", keys) is not None
+
+    first = records[0] if isinstance(records[0], Mapping) else {}
+    name = next((name for name, said in first.items() if are_scores(said)), None)
+    if name is None:
         return records
-    lists = [one.get(name) or [{}] if isinstance(one, Mapping) else None for one in records]
-    if not all(isinstance(said, list) and all(isinstance(one, Mapping) for one in said) for said in lists):
-        return records
-    return [{**scalars(one, ()), **own} for one, said in zip(records, lists, strict=True) for own in said]
+    rows: list[Mapping] = []
+    for number, record in enumerate(records, 1):
+        if not isinstance(record, Mapping) or not are_scores(record.get(name)):
+            raise AnnotationError(f"record {number} has no {name} with annotators, as others have: leave it out")
+        rows += [{**scalars(record, ()), **own} for own in record[name]]
+    return rows
 
 
 def _are_columns(content: Mapping) -> bool:
