@@ -52,8 +52,9 @@ install_import_hook(
     "beartype.beartype",
 )
 
-# Tracing makes many small objects, and locations of the source for each: a fifth of the time of tests.
-gc.set_threshold(100_000, 20, 20)
+# Tracing makes many small objects, and locations of the source for each: a fifth of the time of tests. What imports and
+# collecting have made stays until the end, so that no collection looks at it again.
+gc.set_threshold(500_000, 20, 100)
 jax.config.update("jax_traceback_in_locations_limit", 0)
 
 # What one worker compiles, all find, and so does the next run in any checkout, however small it is.
@@ -98,6 +99,11 @@ settings.register_profile("plausibly", deadline=None)
 settings.load_profile("plausibly")
 
 
+def pytest_collection_finish() -> None:
+    """Leave what is there now out of later collections of garbage."""
+    gc.freeze()
+
+
 def forget_programs() -> None:
     """Forget what this process has compiled."""
     compute._compiled.clear()
@@ -133,6 +139,8 @@ def pytest_testnodedown(node):
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session):
     """After the whole quick suite: at most two processes have compiled no more programs than `test_house.py` allows."""
+    gc.collect()
+    gc.freeze()  # pytest collects five times, and Python when it ends
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["programs"] = dict(programs)
     elif session.config.option.markexpr == "not slow" and session.config.args == ["tests"]:
