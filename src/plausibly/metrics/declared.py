@@ -164,7 +164,7 @@ class SumMetric:
                 check_answers(predictions)
             named = np.eye(predictions.shape[1], dtype=np.float32)[predictions.argmax(axis=1)]
             predictions = named * answered(predictions)[:, None]
-        return _value_of_sums(self, jnp.asarray(predictions, jnp.float32), truth, weights)
+        return _value_of_sums(self, np.asarray(predictions, np.float32), truth, weights)
 
 
 @dataclass(frozen=True)
@@ -377,7 +377,7 @@ def _axes(along: Any) -> Axes:
         ) from None
 
 
-def _checked(predictions: Any, truth: Any, weights: Any) -> tuple[np.ndarray, Array, Array]:
+def _checked(predictions: Any, truth: Any, weights: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     truth = np.asarray(as_array(truth))
     if truth.ndim != 2:
         raise ArgumentError(
@@ -396,4 +396,4 @@ def _checked(predictions: Any, truth: Any, weights: Any) -> tuple[np.ndarray, Ar
             f"weights must have the shape (case,), {truth.shape[:1]}, but the shape is {weights.shape}: give one "
             "weight per case."
         )
-    return predictions, jnp.asarray(truth, jnp.float32), jnp.asarray(weights, jnp.float32)
+    return predictions, truth.astype(np.float32), weights.astype(np.float32)  # by JAX, each would be a program

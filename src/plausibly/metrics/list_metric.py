@@ -211,4 +211,4 @@ def ranked(scores: ArrayLike, k: int, break_ties: BreakTies, seed: int, stream: 
     if break_ties == "random":
         tie_break = jax.random.uniform(jax.random.fold_in(jax.random.key(seed), stream), scores.shape)
         tie_break = tie_break if isinstance(scores, jax.Array) else np.asarray(tie_break)
-    return jnp.asarray(ranked_classes(scores, k, tie_break))
+    return jax.device_put(ranked_classes(scores, k, tie_break))  # jnp.asarray would compile
