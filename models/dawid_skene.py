@@ -17,10 +17,11 @@ from plausibly.data.case import LabelledCases
 from plausibly.data.regression import expected_shares, prior_moments, split
 from plausibly.families.model import Model
 from plausibly.families.true_class import OPTIONS, TrueClass
-from plausibly.inference.moves import Moves
+from plausibly.inference.moves import AHEAD, Moves
 
 STRENGTH, EXPECTED = 5.0, 0.8  # of the common confusion: how many labels its prior is worth, how many of them are right
 SHAPE, RATE = 2.0, 0.2  # of the concentration, about 10: an annotator resembles the others as if by ten labels a class
+FEW = 600  # cells with labels, of all chains; with more, points of a slice are looked at one by one
 ATTENTION_SHAPE, ATTENTION_RATE = 2.0, 1.0  # of the strength of attention: below 2, most annotators attend or do not
 
 
@@ -283,7 +284,8 @@ def move(
     centre = attention[..., None, None] * common[:, None] + (1 - attention)[..., None, None] * habit[:, :, None]
     some = counts.nonzero()
     log_density = partial(of_concentration, counts[some], centre[some], some[0], some[2], counts.sum(3))
-    concentration = np.exp(random.slices("log concentration", np.log(concentration), 2.0, log_density))
+    ahead = AHEAD if len(some[0]) < FEW else 1
+    concentration = np.exp(random.slices("log concentration", np.log(concentration), 2.0, log_density, ahead=ahead))
     confusion = random.rows("confusion", concentration[:, None, :, None] * centre + counts)
     prevalence = random.rows("prevalence", 1 + truth)
     return {

@@ -22,7 +22,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "agreement": 8819,  # reader studies; models that rate higher; who leans, without those who lean; who is named
         "app": 13949,  # plots say what they draw; one budget of lines; typos in doctor; notes.txt
         "base": 2369,  # distinct integers; lanes of rejection; results in notebooks; what notes are faults; typos
-        "data": 15853,  # scores within cases; what has not been read; columns of class names; sets in a cell, spans
+        "data": 15892,  # what has not been read; columns of class names; sets in a cell, spans; products of labels by look
         "decisions": 3888,  # what is said of sets without the prior
         "distances": 1858,  # distances of sets
         "distributions": 1231,
@@ -34,7 +34,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "plausibly": 117,
         "posterior": 3779,  # arrays computed when read; files of closed forms; R-hat by chance
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 40131,  # refused plots; who knows more than one true class; what compiled moves draw
+        "tests": 40145,  # refused plots; who knows more than one true class; what compiled moves draw; long products
         "validation": 6715,  # panels of other experts: public readers and simulated ones; scales of their priors
     },
     "shape": {

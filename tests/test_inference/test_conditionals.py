@@ -303,6 +303,8 @@ def with_looks(program: Callable, labels: LabelledCases, sites: tuple[str, ...],
         found["program"] = of_prior + of_truth + of_look.sum() + of_seen
         for group in range(groups):
             found[f"look {group}"] = of_look[group] + jnp.where(labels.group_of_label == group, named, 0).sum()
+        if groups == 1:  # with true classes summed out
+            found["look"] = jnp.log((weights @ looks.of_kind)[0, look[0]]).sum() + named.sum()
         if "rates" in values:  # gamma variables in place of how common looks are
             times, prior_shape = jnp.bincount(truth, length=labels.n_classes), jnp.asarray(looks.prior)
             found["total"] = dist.Gamma(prior_shape.sum(), 1).log_prob(values["total"])
@@ -370,7 +372,9 @@ def test_moves_where_cases_differ_in_difficulty(name, how):
         labels = replace(labels, group=np.array([0, 0, 1, 1]), together=(False, True))
         sites = ("prevalence", "looks of group 0", "looks of group 1", *sites[1:])
         moves |= {"prevalence": ("program",), "look, group 1": ("look 1",)}
-    if how != "":
+    if how == "":  # looks are drawn first
+        moves |= {"look, group 0": ("look",), "truth": ("look 0",)}
+    else:
         moves.pop("looks, summed out")
     if how == "predictions":
         random, sites = np.random.default_rng(0), (*sites, "coefficients")

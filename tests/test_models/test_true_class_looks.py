@@ -109,6 +109,23 @@ def test_ten_classes_look_alike_in_pairs_and_more_do_not():
     assert Looks.of(11).names([f"k{one}" for one in range(11)])[-1] == "k10 or any"
 
 
+@pytest.mark.parametrize("k", [2, 3, 12])
+def test_products_of_many_labels_stay_within_single_precision(k):
+    random, rights = np.random.default_rng(k), np.array([[0.999], [0.5], [1e-9]])
+    numbers = np.array([60, 1, 25, 0, 3])  # of labels of each case
+    case, n = np.repeat(np.arange(5), numbers), numbers.sum()
+    given = {"case": case, "annotator": random.integers(3, size=n), "label": random.integers(k, size=n)}
+    labels = LabelledCases(**given, n_cases=5, n_annotators=3, n_classes=k, looks=Looks.of(k))
+    confusion = np.where(np.eye(k, dtype=bool), rights[..., None], (1 - rights[..., None]) / (k - 1))
+    of_label = np.log(labels.looks.shares @ confusion)[labels.annotator, :, labels.label]
+    logs = np.stack([of_label[case == at].sum(0) for at in range(5)])
+    [(of_case, log_unit)] = labels.of_looks(confusion[None])
+    found, near = np.log(of_case[0]) + log_unit[0][:, None], logs > logs.max(1, keepdims=True) - 40
+    np.testing.assert_allclose(found[near], logs[near], rtol=1e-4, atol=1e-4)
+    assert (found[~near] < np.broadcast_to(logs.max(1, keepdims=True), logs.shape)[~near] - 35).all()
+    assert of_case.max(2).min() > 1e-8
+
+
 CHECKED = [
     ("dawid-skene", "one group", 2),
     ("dawid-skene", "two groups, predictions", 3),

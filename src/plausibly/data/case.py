@@ -15,6 +15,7 @@ from plausibly.data.annotations import Annotations, Scores, Slots
 from plausibly.distributions import Order, PartialRankings
 
 _SMALLEST_LOG = -700.0  # of a probability that is too small for a number
+_SMALLEST, _LEAST = 1e-290, 1e-30  # probability of a label, and of those of a case in a unit of theirs
 
 
 class Case(NamedTuple):
@@ -243,6 +244,11 @@ class Looks:
         of_kind = np.eye(number[-1] + 1)[:, number]
         return cls(np.concatenate([k.reshape(-1, n_classes) for k in kinds]), number, of_kind / of_kind.sum(1)[:, None])
 
+    @cached_property
+    def safe(self) -> int:
+        """Number of labels whose probability is 1e-8 or more of some look, whatever they name."""
+        return max(1, int(np.log(1e8) / np.log((GRADES + 1) / GRADES * self.shares.shape[1])))
+
     def names(self, classes: Sequence[str]) -> list[str]:
         """Return the names of the kinds of looks."""
         pairs = [f"{a} or {b}" for a, b in combinations(classes, 2)] if len(classes) <= MOST_IN_PAIRS else []
@@ -395,13 +401,28 @@ class LabelledCases:
         return self.group_of_annotator[self.annotator]
 
     @cached_property
+    def _of_groups(self) -> list[tuple[Int[np.ndarray, " label"], Int[np.ndarray, " label"]]]:
+        """Case of each label, and number of its (annotator, label) pair, by group."""
+        pair = self.annotator.astype(np.int64) * self.n_classes + self.label
+        own = [slice(None)] if self.group is None else [self.group_of_label == g for g in range(self.n_groups)]
+        return [(self.case[at], pair[at]) for at in own]
+
+    @cached_property
     def _tables(self) -> list[csr_array]:
         """Which (annotator, label) pairs each case has, by group."""
-        pair = self.annotator.astype(np.int64) * self.n_classes + self.label
         shape = self.n_cases, self.n_annotators * self.n_classes
-        own = [slice(None)] if self.group is None else [self.group_of_label == g for g in range(self.n_groups)]
         kind = float if self.looks is None else np.float32  # many looks: half the time
-        return [csr_array((np.ones(len(pair[at]), kind), (self.case[at], pair[at])), shape=shape) for at in own]
+        return [csr_array((np.ones(len(pair), kind), (case, pair)), shape=shape) for case, pair in self._of_groups]
+
+    @cached_property
+    def _rounds(self) -> list[list[tuple[Any, Int[np.ndarray, " case"]]]]:
+        """By group: for the first label of cases, the second and so on, which cases have one, and its pair."""
+        found = []
+        for case, pair in self._of_groups:
+            number = np.arange(len(case)) - np.searchsorted(case, case)
+            parts = np.split(np.argsort(number, kind="stable"), np.cumsum(np.bincount(number))[:-1])
+            found.append([(slice(None) if len(at) == self.n_cases else case[at], pair[at]) for at in parts])
+        return found
 
     def count(self, truth: Int[np.ndarray, "*chain case"]) -> Int[np.ndarray, "*chain annotator class named"]:
         """Count how often each annotator names each class, for each true class."""
@@ -427,6 +448,35 @@ class LabelledCases:
         by_pair = np.moveaxis(logs, (-3, -1), (0, 1)).reshape(n_annotators * k, -1)
         found = [np.ascontiguousarray((table @ by_pair.astype(table.dtype)).T) for table in self._tables]
         return [of.reshape(*chains, n_looks, self.n_cases) for of in found]
+
+    def of_looks(
+        self, confusion: Float[np.ndarray, "*chain annotator class named"]
+    ) -> list[tuple[Float[np.ndarray, "*chain case look"], Float[np.ndarray, "*chain case"]]]:
+        """Compute the probability of the labels of each case, by group, for each look, and the logarithm of its unit.
+
+        It is the product over labels, whose units are their probabilities given the class that makes each most
+        probable. As unclear looks show every class, one of m labels is at least (5 / 6 K)^m of some look, so that it is
+        far from the smallest number of single precision; if it is not, units change. Below 1e-30, it is 1e-30:
+        arithmetic with numbers too small for full precision is ten times slower.
+        """
+        assert self.looks is not None
+        *chains, n_annotators, k, _ = confusion.shape
+        unit = np.maximum(confusion.max(-2), _SMALLEST)
+        shown = np.ascontiguousarray((confusion / unit[..., None, :]).swapaxes(-1, -2), np.float32).reshape(-1, k)
+        of_pair = (shown @ self.looks.shares.T.astype(np.float32)).reshape(-1, n_annotators * k, len(self.looks.shares))
+        log_unit, found = np.log(unit).reshape(len(of_pair), -1).T, []
+        for rounds, table in zip(self._rounds, self._tables, strict=True):
+            logs = (table @ log_unit).T
+            product = np.ones((len(of_pair), self.n_cases, of_pair.shape[-1]), np.float32)
+            for number, (cases, pairs) in enumerate(rounds, 1):
+                product[:, cases] *= of_pair.take(pairs, axis=1)
+                if number % self.looks.safe == 0:
+                    largest = product.max(-1)
+                    product = np.maximum(product / largest[..., None], _LEAST)
+                    logs += np.log(largest)
+            np.maximum(product, _LEAST, out=product)
+            found.append((product.reshape(*chains, *product.shape[1:]), logs.reshape(*chains, -1)))
+        return found
 
     def log_joint(
         self,
@@ -454,8 +504,8 @@ class LabelledCases:
         if self.looks is None:
             return self.log_labels(confusion)[0].T + total
         assert looks is not None
-        for logs, given_class in zip(self.log_labels(confusion), self.looks.given_class(looks), strict=True):
-            total = total + log_mixed(logs, given_class).T
+        for of_looks, given_class in zip(self.of_looks(confusion), self.looks.given_class(looks), strict=True):
+            total = total + mixed(*of_looks, given_class).T
         return total
 
 
@@ -476,27 +526,16 @@ def log_mixed(
     >>> np.exp(log_mixed(np.log([[0.2], [0.6]]), np.array([[0.5, 1.0], [0.5, 0.0]]))).round(3).tolist()
     [[0.4], [0.2]]
     """
-    return mixed(*relative(logs), given_class)
+    largest = logs.max(-2)
+    return mixed(np.exp(np.maximum(logs - largest, -60)).T, largest, given_class)
 
 
 def mixed(
-    probability: Float[np.ndarray, "*chain look row"],
-    largest: Float[np.ndarray, "*chain row"],
+    probability: Float[np.ndarray, "*chain row look"],
+    log_unit: Float[np.ndarray, "*chain row"],
     given_class: Float[np.ndarray, "*chain look class"],
 ) -> Float[np.ndarray, "*chain class row"]:
-    """Compute what :func:`log_mixed` does, from what :func:`relative` returns."""
+    """Compute what :func:`log_mixed` does, from probabilities and the logarithm of the unit of each row."""
     with np.errstate(divide="ignore"):
-        of_class = np.log(given_class.swapaxes(-1, -2) @ probability)
-    return np.maximum(of_class, _SMALLEST_LOG) + largest[..., None, :]
-
-
-def relative(
-    logs: Float[np.ndarray, "*chain look row"],
-) -> tuple[Float[np.ndarray, "*chain look row"], Float[np.ndarray, "*chain row"]]:
-    """Compute probabilities relative to the largest of each row, at least exp(-60), and the logarithm of the largest.
-
-    Arithmetic with numbers too small for full precision is ten times slower.
-    """
-    largest = logs.max(-2)
-    below = np.maximum(logs - largest[..., None, :], -60)
-    return np.exp(below, out=below), largest
+        of_class = np.log(given_class.swapaxes(-1, -2) @ probability.swapaxes(-1, -2))
+    return np.maximum(of_class, _SMALLEST_LOG) + log_unit[..., None, :]

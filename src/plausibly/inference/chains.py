@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from plausibly.base.cluster import map_on
-from plausibly.base.pools import in_processes, n_processes
+from plausibly.base.pools import in_processes, n_processes, small_products
 from plausibly.base.progress import Progress
 from plausibly.inference.moves import Moves
 
@@ -41,6 +41,7 @@ class Sampler:
     #: computes.
     twice: bool = False
 
+    @small_products()
     def run(self, numbers: Sequence[int], advance: Callable[[int], Any] = lambda steps: None) -> list[Chain]:
         """Draws (draw, …) by site of chains that advance together.
 

@@ -5,7 +5,7 @@ often they named each class that they saw, as it is from true classes where case
 explained by annotators who do not name what they see, and by unclear cases. So the log odds of all annotators move
 together, with looks summed out, by a slice along a line; without it, chains hardly mix. In one sweep the log odds that
 cases are unclear rise with them, so that about as many labels differ as before, in the next those of a single class
-move.
+move. Where all annotators see the same look, and no predictions tell true classes, every second sweep is without.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import expit, logit
 
-from plausibly.data.case import LabelledCases, Looks, counted, mixed, relative
+from plausibly.data.case import LabelledCases, Looks, counted, mixed
 from plausibly.families.true_class._coefficients import Coefficients
 from plausibly.inference.chains import doubled
 from plausibly.inference.draws import simplexes
@@ -29,12 +29,12 @@ _WIDTH = 0.3  # of the interval in which log odds move together
 _WIDTH_OF_UNCLEAR = 2.0  # of that of the log odds that cases are unclear
 _STEEPEST = 0.05  # share of wrong labels; with fewer, log odds move as with so many
 _FEW = 4_000  # labels of all chains; with more, points of a slice are looked at one by one
-_STEPS = 8  # of a trajectory of how common looks are, about
+_STEPS = 16  # of a trajectory of how common looks are, about
 _LIGHTEST = 0.5  # mass of a kind of look that no case has
 SMALLEST = 1e-290
 
 Weights = Float[np.ndarray, "chain group *class kind"]
-Relative = tuple[np.ndarray, np.ndarray]
+OfLooks = tuple[np.ndarray, np.ndarray]
 
 
 def sweeps_by_look(
@@ -70,34 +70,42 @@ def sweeps_by_look(
             chains *= 2
         values = sampler.move(values, labels.count_seen(seen), counted(truth, k), random)
         prevalence = values["prevalence"] if coefficients is None else coefficients.shares
-        direction, group = np.ones((1, k)), None
-        if sampler.shift is None or number % 2:
-            direction = np.eye(k)[[number // 2 % k]] if moves_classes(sampler) else None
-        elif number >= learning.stop:
-            group = number // 2 % labels.n_groups
-            direction = line.of_group(group)
-        values, weights, of_looks, joint = line.moved(sampler, direction, group, values, weights, prevalence, random)
+        direction, group = None, None
+        turn, between = divmod(number, 2) if alone and moves_classes(sampler) else (number, 0)
+        if turn % 2 and not between:
+            direction = np.eye(k)[[turn // 2 % k]] if moves_classes(sampler) else None
+        elif sampler.shift is not None and not between:
+            group = turn // 2 % labels.n_groups if number >= learning.stop else None
+            direction = np.ones((1, k)) if group is None else line.of_group(group)
+        values, weights, of_looks = line.moved(sampler, direction, group, values, weights, prevalence, random)
         if number in learning:
             line.learn(sampler.confusion(values), weights)
         if alone:
             weights = _draw_with_cases(looks, weights, line.mass, of_looks[0][0], random)
-            joint = line.joint(weights, prevalence, of_looks)
             prevalence = looks.expected(weights)[:, 0]
+        else:
+            joint = line.joint(weights, prevalence, of_looks)
         if coefficients is not None:
             prevalence, joint = coefficients.move(joint, number in tuned)
             values["coefficients"] = coefficients.vector
         values |= {"prevalence": prevalence if prevalence.ndim == 2 else prevalence.mean(1), "looks": weights}
         yield values
-        truth = random.classes("truth", np.moveaxis(np.exp(joint - joint.max(1, keepdims=True)), 1, 0))
-        kinds, look = np.zeros_like(weights), np.empty((chains, len(labels.label)), int)
-        given_class = line.given_class(weights)
-        for at, (of_look, _) in enumerate(of_looks):
-            given = np.stack([np.take(own[at], classes, 1) for own, classes in zip(given_class, truth, strict=True)])
-            of_case = random.classes(f"look, group {at}", np.moveaxis(of_look * given, 1, 0))
-            cell = looks.kind[of_case] if weights.ndim == 3 else truth * kinds.shape[-1] + looks.kind[of_case]
-            kinds[:, at] = counted(cell, kinds[0, at].size).reshape(kinds[:, at].shape)
-            own = slice(None) if labels.n_groups == 1 else labels.group_of_label == at
-            look[:, own] = of_case[:, labels.case[own]]
+        kinds = np.zeros_like(weights)
+        if alone:
+            of_case = of_looks[0][0] * (weights @ looks.of_kind).astype(np.float32)
+            look = random.classes("look, group 0", np.moveaxis(of_case, 2, 0))
+            truth = random.classes("truth", looks.shares.T[:, look])
+            kinds[:, 0], look = counted(looks.kind[look], kinds.shape[-1]), look[:, labels.case]
+        else:
+            truth = random.classes("truth", np.moveaxis(np.exp(joint - joint.max(1, keepdims=True)), 1, 0))
+            look, given_class = np.empty((chains, len(labels.label)), int), line.given_class(weights)
+            for at, (of_look, _) in enumerate(of_looks):
+                given = np.stack([own[at].T[classes] for own, classes in zip(given_class, truth, strict=True)])
+                of_case = random.classes(f"look, group {at}", np.moveaxis(of_look * given, 2, 0))
+                cell = looks.kind[of_case] if weights.ndim == 3 else truth * kinds.shape[-1] + looks.kind[of_case]
+                kinds[:, at] = counted(cell, kinds[0, at].size).reshape(kinds[:, at].shape)
+                own = slice(None) if labels.n_groups == 1 else labels.group_of_label == at
+                look[:, own] = of_case[:, labels.case[own]]
         named = np.moveaxis(sampler.confusion(values), 2, 0).reshape(k, chains, -1)
         seen = random.classes("seen", np.take(looks.shares.T, look, axis=1) * np.take(named, pair, axis=2))
         if coefficients is not None and labels.n_groups == 1:
@@ -161,41 +169,34 @@ class _Line:
         weights: Weights,
         prevalence: Float[np.ndarray, "chain *case class"],
         random: Moves,
-    ) -> tuple[dict[str, Any], Weights, list[Relative], Float[np.ndarray, "chain class case"]]:
+    ) -> tuple[dict[str, Any], Weights, list[OfLooks]]:
         """Move log odds in a direction, if there is one, and those that cases look unclear to a group, if any.
 
-        Returns the values, how common looks are, the relative probabilities of labels by look and the logarithm of the
-        largest for each group, and the joint log probabilities with true classes.
+        Returns the values, how common looks are, and the probabilities of labels by look for each group.
         """
-
-        def at(values: dict[str, Any], weights: np.ndarray) -> tuple[list[Relative], np.ndarray]:
-            of_looks = [relative(logs) for logs in self._labels.log_labels(sampler.confusion(values))]
-            return of_looks, self.joint(weights, prevalence, of_looks)
-
         if direction is None:
-            return values, weights, *at(values, weights)
+            return values, weights, self._labels.of_looks(sampler.confusion(values))
         shift, found = sampler.shift, []
         assert shift is not None
 
         def log_density(by: np.ndarray) -> np.ndarray:
             of_weights, to = self._turned(weights, group, by) if group is not None else (0.0, weights)
             moved, of_values = shift(values, by[..., None, None] * direction)
-            of_looks, joint = at(moved, to)
+            of_looks = self._labels.of_looks(sampler.confusion(moved))
             changed = {name: value for name, value in moved.items() if value is not values.get(name)}
-            found.append((by, changed, {} if group is None else {"looks": to}, of_looks, joint))
-            largest = joint.max(-2)
-            total = (np.log(np.exp(joint - largest[..., None, :]).sum(-2)) + largest).sum(-1)
+            found.append((by, changed, {} if group is None else {"looks": to}, of_looks))
+            total = self._of_cases(to, prevalence, of_looks).sum(-1)
             return np.where(np.isfinite(of_values), of_values + of_weights + total, -np.inf)
 
         def sites(by: np.ndarray) -> dict[str, Any]:
-            _, changed, to, *_ = _of_chains(found, by)
+            _, changed, to, _ = _of_chains(found, by)
             return values | {"looks": weights} | changed | to
 
         few = len(weights) * len(self._labels.label) <= _FEW
         width = _WIDTH if group is None else _WIDTH_OF_UNCLEAR
         by = random.slices("log odds", np.zeros(len(weights)), width, log_density, sites, AHEAD if few else 1)
-        _, changed, to, of_looks, joint = _of_chains(found, by)
-        return values | changed, to.get("looks", weights), of_looks, joint
+        _, changed, to, of_looks = _of_chains(found, by)
+        return values | changed, to.get("looks", weights), of_looks
 
     def _turned(
         self, weights: Weights, group: int, by: Float[np.ndarray, "point chain"]
@@ -210,6 +211,20 @@ class _Line:
         of_weights = self._shapes[0][group] * np.log(to) + self._shapes[1][group] * np.log1p(-to)
         return of_weights.reshape(*by.shape[:2], -1).sum(-1), turned
 
+    def _of_cases(
+        self,
+        weights: Float[np.ndarray, "*point_and_group kind"],
+        prevalence: Float[np.ndarray, "chain *case class"],
+        of_looks: list[OfLooks],
+    ) -> Float[np.ndarray, "*point case"]:
+        """Log probability of the labels of each case, true classes summed out."""
+        if self._alone:
+            [(product, log_unit)], shares = of_looks, weights[..., 0, :] @ self._looks.of_kind
+            return np.log((product @ shares.astype(np.float32)[..., None])[..., 0]) + log_unit
+        joint = self.joint(weights, prevalence, of_looks)
+        largest = joint.max(-2)
+        return np.log(np.exp(joint - largest[..., None, :]).sum(-2)) + largest
+
     def given_class(self, weights: Float[np.ndarray, "*point_and_group kind"]) -> np.ndarray:
         """Probability of each look given the true class, (…, group, look, class)."""
         own = 2 if self._labels.n_groups == 1 else 3
@@ -220,14 +235,10 @@ class _Line:
         self,
         weights: Float[np.ndarray, "*point_and_group kind"],
         prevalence: Float[np.ndarray, "chain *case class"],
-        of_looks: list[Relative],
+        of_looks: list[OfLooks],
     ) -> Float[np.ndarray, "*point class case"]:
-        """Joint log probabilities of labels and true classes; how common these are, looks tell, or the prevalence."""
-        given_class = self.given_class(weights)
-        if self._alone:
-            prevalence = self._looks.expected(weights)
-        elif prevalence.ndim == 2:
-            prevalence = prevalence[:, None]
+        """Joint log probabilities of labels and true classes, where looks do not tell how common these are."""
+        given_class, prevalence = self.given_class(weights), prevalence[:, None] if prevalence.ndim == 2 else prevalence
         log_prevalence = np.log(np.maximum(prevalence, SMALLEST)).swapaxes(-1, -2)
         return log_prevalence + sum(mixed(*of, given_class[..., at, :, :]) for at, of in enumerate(of_looks))
 
@@ -255,7 +266,7 @@ def _draw_with_cases(
     looks: Looks,
     weights: Weights,
     mass: Float[np.ndarray, "chain kind"],
-    of_looks: Float[np.ndarray, "chain look case"],
+    of_looks: Float[np.ndarray, "chain case look"],
     random: Moves,
 ) -> Weights:
     """Move how common kinds of looks are along a trajectory of their logarithms, with looks summed out.
@@ -263,14 +274,15 @@ def _draw_with_cases(
     ``of_looks`` is how probable the labels of each case are, up to a factor for the case. A clear case and one that
     nearly is look alike, as do two unclear ones, so that numbers of looks change slowly given each other.
     """
-    of_kind, prior = looks.means @ of_looks, looks.prior
+    of_kind, prior = looks.means @ of_looks.swapaxes(1, 2), looks.prior
+    n = of_looks.shape[1] + prior.sum()  # cases, and those that the prior is worth
 
     def log_density(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        shares, logs = simplexes(x)
-        total = np.maximum(shares.astype(np.float32)[:, None] @ of_kind, 1e-30)
-        count = prior + shares * (of_kind @ (1 / total).swapaxes(1, 2))[..., 0]
-        slope = count - shares * count.sum(1, keepdims=True)
-        return np.log(total).sum((1, 2), dtype=float) + logs @ prior, slope
+        x = x - x.max(1, keepdims=True)
+        sizes = np.exp(x)
+        total, size = sizes.astype(np.float32)[:, None] @ of_kind, sizes.sum(1, keepdims=True)
+        slope = prior + sizes * ((of_kind @ (1 / total).swapaxes(1, 2))[..., 0] - n / size)
+        return np.log(total).sum((1, 2), dtype=float) + x @ prior - n * np.log(size)[:, 0], slope
 
     def to(x: np.ndarray) -> dict[str, Any]:
         return {"looks": np.maximum(simplexes(x)[0], SMALLEST)[:, None]}

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
+from plausibly.base.pools import small_products
 from plausibly.data.case import LabelledCases, counted
 from plausibly.families.true_class._by_look import SMALLEST, moves_classes, near_vote, sweeps_by_look
 from plausibly.families.true_class._coefficients import Coefficients, shares_of
@@ -146,6 +147,7 @@ def prevalence_of(labels: LabelledCases, values: Mapping[str, np.ndarray]) -> Fl
     return values["prevalence"] if labels.log_scores is None else shares_of(values[COEFFICIENTS], labels)
 
 
+@small_products()
 def class_probabilities(
     sampler: "TrueClass", labels: LabelledCases, shared: Mapping[str, Float[np.ndarray, "chain draw *shape"]]
 ) -> tuple[Float[np.ndarray, "chain draw case class"], Float[np.ndarray, "chain draw case"]]:
