@@ -22,15 +22,15 @@ LIMITS: dict[str, dict[str, int]] = {
         "agreement": 8819,  # reader studies; models that rate higher; who leans, without those who lean; who is named
         "app": 13949,  # plots say what they draw; one budget of lines; typos in doctor; notes.txt
         "base": 2369,  # distinct integers; lanes of rejection; results in notebooks; what notes are faults; typos
-        "data": 15892,  # what has not been read; columns of class names; sets in a cell, spans; products of labels by look
+        "data": 15892,  # what is unread; columns of class names; sets in a cell, spans; products of labels by look
         "decisions": 3888,  # what is said of sets without the prior
         "distances": 1858,  # distances of sets
         "distributions": 1231,
         "evaluation": 7430,  # who is better, of arrays; who knows more than one true class; panels of given labels
-        "families": 4581,  # one call for freed shapes; confusions; Newton; how annotators answer; points of chains
-        "inference": 4846,  # closed forms, few draws; fast gammas; all chains abreast; widths of slices
+        "families": 4595,  # one call for freed shapes; confusions; how annotators answer; looks before true classes
+        "inference": 4847,  # closed forms, few draws; fast gammas; all chains abreast; widths of slices; small products
         "metrics": 3588,  # average precision of resampled cases; sets are counted
-        "models": 2000,  # axes of chains and of points in signatures
+        "models": 2002,  # axes of chains and of points in signatures; points of slices of many labels
         "plausibly": 117,
         "posterior": 3779,  # arrays computed when read; files of closed forms; R-hat by chance
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
