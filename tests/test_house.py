@@ -34,7 +34,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "plausibly": 117,
         "posterior": 3779,  # arrays computed when read; files of closed forms; R-hat by chance
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 40145,  # refused plots; who knows more than one true class; what compiled moves draw; long products
+        "tests": 40146,  # refused plots; who knows more than one true class; what compiled moves draw; long products
         "validation": 6715,  # panels of other experts: public readers and simulated ones; scales of their priors
     },
     "shape": {

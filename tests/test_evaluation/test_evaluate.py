@@ -277,6 +277,7 @@ def test_weights_make_weighted_means(full, scores, monkeypatch):
 def test_weights_of_cases_select_a_subgroup_and_equal_ones_change_nothing(full, scores, of_full):
     some = np.arange(N_CASES) < 9
     results = evaluate(full, scores, weights=some, risks=RISKS)
+    assert results.attrs["clusters"] == 9
     expected = np.asarray(metrics.set_accuracy(scores["B"], dense(full), 3))[:, some].mean(axis=1)
     np.testing.assert_allclose(results["top3_set_accuracy"].sel(classifier="B"), expected, atol=1e-6)
     weighted = evaluate(full, scores, risks=RISKS, weights=np.full(N_CASES, 0.3))
