@@ -111,9 +111,7 @@ def largest_share(members: int, concentration: float) -> float:
     """Share of the remainder that a piece exceeds :data:`NEGLIGIBLE` times in expectation."""
     if members <= 1:
         return float(members)
-    from scipy import stats  # a second to import
-
-    return float(stats.beta.isf(NEGLIGIBLE / members, concentration, (members - 1) * concentration))
+    return float(special.betainccinv(concentration, (members - 1) * concentration, NEGLIGIBLE / members))
 
 
 def largest_pieces(
