@@ -115,7 +115,9 @@ def score_density(posterior: Posterior, case: str | int, *, draws: int = 30, ax:
     low, high = min(ends[0], own.min(), threshold), max(ends[1], own.max(), threshold)
     # The threshold is a point of the grid, so both parts end there.
     x = np.union1d(np.linspace(low, high, _POINTS), [threshold])
-    density = _normal(x[:, None], mean, sd).mean(axis=1)
+    peaks = 1 / (sd * np.sqrt(2 * np.pi))
+    by_draw = peaks * np.exp(-(((x[:, None] - mean) / sd) ** 2) / 2)  # SciPy's densities take a second to import
+    density = by_draw.mean(axis=1)
     shares = posterior["posterior"]["plausibility"].values[..., 2 * position : 2 * position + 2].mean((0, 1))
     if "score_certainty" in (known := posterior["constant_data"]):
         # The exact value, which is reported; the mean over draws has Monte Carlo error.
@@ -130,23 +132,17 @@ def score_density(posterior: Posterior, case: str | int, *, draws: int = 30, ax:
         box = {"facecolor": "white", "edgecolor": "none", "pad": 1.5, "alpha": 0.85}
         ax.annotate(f"{plain(name, 24)}: {share:.2f}", (place, 0.97), bbox=box, **style)
     chosen = np.linspace(0, len(mean) - 1, min(draws, len(mean))).astype(int)
-    ax.plot(x, _normal(x[:, None], mean[chosen], sd[chosen]), color=GREY, lw=0.6, alpha=0.35)
+    ax.plot(x, by_draw[:, chosen], color=GREY, lw=0.6, alpha=0.35)
     ax.plot(x, density, color="black", lw=1.8)
     ax.axvline(threshold, color="black", lw=1, ls=(0, (4, 3)))
     # Most single draws fit below the text; the few narrowest would make all others flat.
-    peaks = _normal(0, 0, sd[chosen])
-    top = 1.3 * max(density.max(), min(np.quantile(peaks, 0.9), 2 * density.max()))
+    top = 1.3 * max(density.max(), min(np.quantile(peaks[chosen], 0.9), 2 * density.max()))
     height = np.array([(own[:at] == value).sum() for at, value in enumerate(own)])
     step = min(0.055, 0.6 / max(height.max(), 1)) * top
     ax.plot(own, 0.03 * top + step * height, "o", ms=6, mfc="black", mec="white", mew=0.8, ls="", zorder=3)
     ax.set(xlim=(low, high), ylim=(0, top), xlabel="score", yticks=[], title=case_title(scores.cases[position]))
     ax.spines["left"].set_visible(False)
     return ax
-
-
-def _normal(x: Any, mean: Any, sd: np.ndarray) -> np.ndarray:
-    """Density of normal distributions, without SciPy's, which take a second to import."""
-    return np.exp(-(((x - mean) / sd) ** 2) / 2) / (sd * np.sqrt(2 * np.pi))
 
 
 def simplex(
