@@ -12,8 +12,9 @@ from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 
-# Before anything imports JAX.
+# Before anything imports JAX or NumPy. Matrices of tests are small: threads that wait for one take a seventh of a test.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 # Compiling takes most of the time, also of tests that sample for long, so XLA compiles each program in one piece and
 # optimises nothing. The second flag went in JAX 0.11, and XLA stops at flags that it does not know. Workers inherit all
@@ -52,8 +53,7 @@ install_import_hook(
     "beartype.beartype",
 )
 
-# Tracing makes many small objects, and locations of the source for each: a fifth of the time of tests. What imports and
-# collecting have made stays until the end, so that no collection looks at it again.
+# Tracing makes many small objects, and locations of the source for each: a fifth of the time of tests.
 gc.set_threshold(500_000, 20, 100)
 jax.config.update("jax_traceback_in_locations_limit", 0)
 

@@ -199,7 +199,7 @@ def test_rasch_gives_reliability_a_posterior_and_is_diagnosed():
     assert found["quantity"].values[[0, 5, -1]].tolist() == ["ability of 0", "difficulty of 0", "sd_difficulty"]
     assert {"diverging", "n_steps", "energy"} <= set(fitted.posterior["sample_stats"].data_vars)
     assert fitted.posterior.attrs["model"] == "rasch"
-    others = weighted_reliability(rows, competence="rasch", draws=100, warmup=150, chains=2, progress=False)
+    others = weighted_reliability(rows, competence="rasch", draws=30, warmup=40, chains=2, progress=False)
     assert others.reliability < fitted.reliability + 0.05  # by the majority of the others, which errs, too
 
 
