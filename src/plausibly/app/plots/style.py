@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import wraps
 from inspect import signature
+from textwrap import fill
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin
 
@@ -19,6 +20,7 @@ from plausibly.base.errors import ArgumentError
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 GREY = "#777777"
+_LABEL = 56  # characters of a line of a label, which axes half a page wide have room for
 DOTTED: dict[str, Any] = {"color": GREY, "lw": 0.8, "ls": (0, (2, 3)), "zorder": 1}  #: lines of reference
 
 
@@ -75,7 +77,7 @@ def grid(ax: Axes, axis: Literal["x", "y", "both"]) -> None:
 def finish_rows(ax: Axes, names: Sequence[object], xlabel: str, most: int = 24) -> None:
     """Name rows from top to bottom, and label the axis of their values."""
     name_rows(ax, range(len(names)), [plain(name, most) for name in names])
-    ax.set(xlabel=xlabel, ylim=(len(names) - 0.4, -0.6))
+    ax.set(xlabel=fill(xlabel, _LABEL), ylim=(len(names) - 0.4, -0.6))
     grid(ax, "x")
 
 
