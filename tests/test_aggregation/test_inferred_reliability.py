@@ -207,5 +207,5 @@ def test_the_posterior_is_one_like_any_other_with_likelihoods_by_annotator(panel
     assert ax.yaxis_inverted()  # the first is at the top
     few = pb.plots.annotator_reliabilities(panel, most=3)
     assert len(few.get_yticklabels()) == 3
-    assert "1 in between left out" in few.get_xlabel()
+    assert "1 in between left out" in few.get_xlabel().replace("\n", " ")
     pyplot.close("all")
