@@ -26,7 +26,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "decisions": 3888,  # what is said of sets without the prior
         "distances": 1858,  # distances of sets
         "distributions": 1231,
-        "evaluation": 7430,  # who is better, of arrays; who knows more than one true class; panels of given labels
+        "evaluation": 7445,  # who is better, of arrays; who knows more than one true class; panels of given labels
         "families": 4595,  # one call for freed shapes; confusions; how annotators answer; looks before true classes
         "inference": 4847,  # closed forms, few draws; fast gammas; all chains abreast; widths of slices; small products
         "metrics": 3588,  # average precision of resampled cases; sets are counted

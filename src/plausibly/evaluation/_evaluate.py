@@ -43,6 +43,7 @@ from plausibly.evaluation.evidence import (
     knows_more,
     named_where_one_is_true,
     paired,
+    says_how_named,
     spread,
     unknown_predictions,
 )
@@ -79,7 +80,7 @@ from plausibly.metrics import METRICS
 from plausibly.metrics.risk import N_LEVELS
 from plausibly.posterior import REMAINDER_NAME, annotations_of, opened, reading
 from plausibly.posterior.ranges import CASES, Ranges
-from plausibly.posterior.says import ORDERED, are_shares, has_true_class
+from plausibly.posterior.says import ORDERED, are_shares
 
 _KEPT = ("model", "reliability", "assumes", "err_together", "declaration", "evidence")  # attributes of the posterior
 
@@ -441,7 +442,7 @@ def evaluate_draws(
         choice = first_choices(lined_up, annotations.cases, break_ties, seed)
         shares, known = are_shares(attrs), known_predictions(attrs)
         withheld, seen = _withheld(attrs, annotations, question, choice, seed) if names and shares else ("", [])
-        expects = bool(names) and not known and (shares or has_true_class(attrs))  # agreement, which is compared
+        expects = bool(names) and not known and (shares or says_how_named(source))  # agreement, which is compared
         lists = wanted.lists | ({"top1_coverage": ("coverage", 1)} if expects or withheld else {})
         lengths = check_lengths("sizes", sizes, annotations.n_classes)
         plan, panels, given, about_panels = _plan(question, lists, lengths, break_ties), None, None, {}

@@ -15,7 +15,15 @@ from plausibly.data.annotations import Annotations
 from plausibly.data.groups import check_clusters
 from plausibly.data.predictions import named_predictions, read_predictions
 from plausibly.evaluation._evaluate import evaluate_draws
-from plausibly.evaluation.evidence import ERRORS, POINTS, known_predictions, knows_more, paired, unknown_predictions
+from plausibly.evaluation.evidence import (
+    ERRORS,
+    POINTS,
+    known_predictions,
+    knows_more,
+    paired,
+    says_how_named,
+    unknown_predictions,
+)
 from plausibly.evaluation.panel_tables import agreement, first_choices
 from plausibly.evaluation.seen_labels import ceiling, some_cases
 from plausibly.evaluation.truth import check_labels, first_choice_shares
@@ -23,7 +31,7 @@ from plausibly.families.priors import Evidence, PredictionsPrior
 from plausibly.inference.draws import categorical
 from plausibly.metrics.inputs import check_break_ties
 from plausibly.posterior import annotations_of
-from plausibly.posterior.says import are_shares, has_true_class
+from plausibly.posterior.says import are_shares
 
 COLUMNS = "classifier", "check", "observed", "expected", "standard_error", "p_value", "passed", "meaning"
 DRAWS = 200  #: of the shared parameters, each with one replicate of the labels
@@ -125,7 +133,7 @@ def evidence_checks(
     every, attrs, named = annotations_of(posterior, every=False), posterior.attrs, named_predictions(predictions)
     options: dict[str, Any] = {"clusters": clusters, "break_ties": break_ties, "seed": seed}
     table = label_checks(every, named, attrs, fresh=fresh, **options)
-    if known_predictions(attrs) or not (are_shares(attrs) or has_true_class(attrs)):
+    if known_predictions(attrs) or not (are_shares(attrs) or says_how_named(posterior)):
         return table
     options |= {"metrics": "top1_accuracy", "sizes": 1, "weights": None, "replicates": 0}
     options |= {"progress": False, "scheduler": None}

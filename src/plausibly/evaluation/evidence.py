@@ -12,6 +12,7 @@ from plausibly.base.arviz import Posterior
 from plausibly.data.annotations import Annotations
 from plausibly.families.priors import Evidence
 from plausibly.families.true_class.confusion import Confusion
+from plausibly.posterior.says import has_true_class
 
 WITHHELD = (
     "Most cases have one label, so accuracy against the class that most experts would name cannot be known, however "
@@ -103,6 +104,11 @@ def unknown_predictions(
                 f"since), so {name} may be underrated: pass these predictions to pb.aggregate."
             )
     return found
+
+
+def says_how_named(posterior: Posterior) -> bool:
+    """Whether a posterior says how annotators name the one true class; one that was built by hand need not."""
+    return has_true_class(posterior.attrs) and "true_class" in posterior["posterior"].sizes
 
 
 def named_where_one_is_true(
