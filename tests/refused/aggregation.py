@@ -108,8 +108,11 @@ ROWS = {
         "a NumPyro program must take a case as its first": (lambda: None,),
         "asks for 'temperature', which no engine provides: give it a default": (lambda case, temperature: None,),
         r"<lambda> \(of .*\) must have a site 'plausibility' .* slot; it has none": (lambda case: None,),
-        "annotations must be an Annotations or Scores, but a list": {"annotations": [[["a"]]]},
-        "but a DataFrame was given: read it with pb.read": {"annotations": pd.DataFrame(), "model": None},
+        "annotations must be an Annotations or Scores, but an object of type list": {"annotations": [[["a"]]]},
+        "but an object of type DataFrame was given: read it with pb.read": {
+            "annotations": pd.DataFrame(),
+            "model": None,
+        },
         "prirn has the engines auto, exact, nuts, but 'gibbs'": {"engine": "gibbs"},
         "plackett-luce has the engines auto, nuts, gibbs, but 'exact'": {"model": "plackett-luce", "engine": "exact"},
         "irn has the engines auto, point, but None": {"model": "irn", "engine": None},

@@ -286,7 +286,9 @@ ROWS = {
         "2 rows for 8 cases": ({"predictions": {"A": np.ones((2, 3))}},),
     },
     (lambda source: pb.sweep(source, SCORES, {"irn": None}, progress=False), ArgumentError, "a sweep of a file"): {
-        r"annotations must be an Annotations or Scores, but a str was given: read it with pb.read": ("a.json",),
+        r"annotations must be an Annotations or Scores, but an object of type str was given: read it with pb.read": (
+            "a.json",
+        ),
     },
     (lambda name: read_column(name, files() / "patients.csv"), PlausiblyError, "clusters"): {
         "--clusters must be a file .* or a column of the .*, but 'nobody' is not a file": ("nobody",),

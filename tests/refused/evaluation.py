@@ -233,6 +233,9 @@ ROWS = {
         "name of an intersection": ({"site": SITE, "sex": SITE, "site × sex": SITE},),
         "the column 'cas' of by names the cases: call it 'case'": (TABLE.rename(columns={"case": "cas"}),),
     },
+    (comparison.better_equal_worse, ArgumentError): {
+        "of plausibly.evaluate are needed, but a dict was given": ({}, "top1_accuracy", "A", "B")
+    },
     (lambda call, *given: call(results(), *given), ArgumentError, "of results"): {
         "no metric 'top9' by group: choose from top1_accuracy": (pb.evaluation.by_group, "top9"),
         "no group 'site: z'": (pb.evaluation.group_difference, "top1_accuracy", "site: z", "site: x"),
@@ -274,7 +277,7 @@ ROWS = {
     (panels, AnnotationError): {
         r"scores have no first choice.*split": (SCORED, {}),
     },
-    (panels, ArgumentError): {"but a list was given: read it with pb.read": ([["a"]], {})},
+    (panels, ArgumentError): {"but an object of type list was given: read it with pb.read": ([["a"]], {})},
     (threshold, ArgumentError): {
         "a threshold needs one rule, but {} was given": {},
         "a threshold needs one rule": {"specificity": 0.9, "sensitivity": 0.9},

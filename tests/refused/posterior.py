@@ -127,8 +127,8 @@ PLACE = r"a\.nc cannot be written \(No such file or directory\): choose another 
 REFUSED += [
     refused(what, call, words, error=FileError)
     for what, call, words in (
+        ("a folder", lambda folder: load(folder), "is a folder, and no posterior: give a file"),
         ("no file", lambda folder: load(folder / "missing.nc"), r"missing\.nc does not exist: check the path\.$"),
-        ("a folder", lambda folder: load(folder), "cannot be read"),
         ("a name that is too long", lambda: load("a" * 5000), r"cannot be read .*too long"),
         ("half a file", lambda folder: load(cut_off(folder / "cut.nc")), r"cut\.nc cannot be read \(.*"),
         ("a text", lambda folder: load(write(folder / "text.nc", b"not netCDF")), TEXT),

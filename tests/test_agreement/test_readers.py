@@ -252,6 +252,9 @@ def test_a_coin_a_constant_and_perfect_readers_get_no_yes():
     result = reader_study(table(seen), {"never": never, "coin": coin}, by_case(truth), metric="accuracy")
     assert [result.answer(one) for one in result.comparisons] == ["cannot tell", "worse"]
     assert "Always answering 0" in result.notes[0]
+    options = {"gold": by_case(truth), "metric": "specificity", "positive": 1}
+    half = reader_study(table(seen), {"never": never, "one": by_case(seen[0])}, **options)
+    assert [half.answer(one) for one in half.comparisons] == ["cannot tell", "not worse"]
     scored = reader_study(table(seen), {"never": never, "coin": coin}, by_case(truth))
     assert [scored.answer(one) for one in scored.comparisons] == ["worse", "worse"]
     unfair = reader_study(table(seen), {"sure": by_case(truth + random.random(200) / 2)}, by_case(truth))

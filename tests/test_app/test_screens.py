@@ -12,10 +12,10 @@ import xarray as xr
 import plausibly as pb
 from plausibly.app.cli import _output
 from plausibly.app.report.of_labels import model_of_panels
-from plausibly.app.results import audit
+from plausibly.app.results import audit, discrepancy, judge
 from plausibly.app.results.evaluation import of_labels, of_sweep
 from plausibly.app.screen import LINES, WIDTH, Screen, Table, layout, middle
-from plausibly.base.errors import Fault
+from plausibly.base.errors import Fault, Serious
 from tests import worlds
 from tests.test_app.test_cli.run import plausibly
 
@@ -58,6 +58,11 @@ def test_an_annotator_at_random_is_named_first_by_audit_and_evaluate():
     first = next(line for line in layout(of_sweep(swept))[0] if line.startswith("Note: "))
     assert first.startswith("Note: 1 of 5 annotators needs a look: z agrees")
     assert of_labels(swept.of_labels, annotations=labels).notes[0] == told
+    model = {"m": dict(zip(labels.cases.tolist(), np.array(["a", "b"])[said[0]].tolist(), strict=True))}
+    judged = pb.agreement.judge(labels, model, model=None, progress=False)
+    for screen in (judge.screen(judged), discrepancy.screen(judged.test.comparison)):
+        assert screen.notes[0].startswith(told)
+        assert "also try without them" in screen.notes[0]
 
 
 @pytest.mark.parametrize("name", ["swept_labels", "swept_labels_of_three", "marked"])
@@ -128,11 +133,15 @@ def test_faults_of_the_data_come_before_all_other_notes(capsys):
     with _output.notes():
         _output.note("Labels are of three people.")
         assert capsys.readouterr().err.splitlines() == ["Note: Labels are of three people."]
-        _output.note(Fault("the data have exchanged classes: run plausibly audit."))
+        _output.note(Fault("2 rows are doubled."))
+        _output.note(Serious("the data have exchanged classes: run plausibly audit."))  # waits for no screen
+        assert "exchanged classes" in capsys.readouterr().err
+        _output.note(Fault("the names are alike."))
         _output.show(Screen("A is ahead.", None, ["Intervals are wide.", "Cases are few."]), "report.html")
     told = capsys.readouterr()
-    assert told.out.splitlines()[1] == "Note: the data have exchanged classes: run plausibly audit."
-    assert told.out.splitlines()[2:] == ["Note: Intervals are wide.", "1 more note: report.html."]
+    assert told.out.splitlines()[1:] == ["Note: 2 rows are doubled.", "3 more notes: report.html."]
+    screen = Screen("A is ahead.", None, ["Wide.", Fault("Doubled."), Serious("Exchanged.")])
+    assert layout(screen)[0][1:] == ["Note: Exchanged.", "Note: Doubled.", "Note: Wide."]
 
 
 def test_answers_to_requirements_have_the_lines_that_are_left_and_those_that_are_not_met_come_first(capsys):

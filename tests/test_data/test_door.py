@@ -236,6 +236,12 @@ def test_rows_of_a_ranking_are_no_second_answers():
             Labels.of(each | {"site": [1, 1, 1]}, columns=["site"], repeats="ties")
 
 
+def test_the_first_of_ranked_rows_is_that_of_the_first_rank_wherever_it_stands():
+    rows = {"case": ["p", "p", "p"], "annotator": ["a", "a", "b"], "class": ["y", "x", "y"], "rank": [2, 1, 1]}
+    assert Labels.of(rows, repeats="first").values.tolist() == ["x", "y"]
+    assert Labels.of(rows, repeats="last").values.tolist() == ["y", "y"]
+
+
 def test_of_second_answers_the_one_that_was_asked_for_counts():
     rows = [("p", "ann", "x"), ("p", "ann", "y"), ("p", "bob", "y"), ("q", "ann", "z"), ("q", "bob", "z")]
     for repeats, kept in (("first", "x"), ("last", "y")):

@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 import xarray as xr
 
+import plausibly as pb
 from plausibly import evaluation, metrics
-from plausibly.base.errors import ArgumentError
+from plausibly.base.errors import ArgumentError, DataWarning
 from plausibly.base.random_streams import Stream, case_keys, stream_words
 from plausibly.data.annotations import Annotations, Slots
 from plausibly.evaluation import comparison, measure, summary
@@ -17,6 +18,7 @@ from plausibly.evaluation._evaluate import check_lengths
 from plausibly.metrics import list_metric
 from plausibly.metrics.words import metric_name
 from plausibly.posterior import annotations_of, build_posterior, dense, load, ranges, save, slots_of, top_classes
+from tests import worlds
 from tests.test_metrics.test_overlap import OF_LISTS
 
 
@@ -443,3 +445,17 @@ def test_random_cases_are_those_of_literal_loops(ties):
                 ]
             np.testing.assert_allclose(results[f"top{k}_{name}"][0], np.mean(expected, axis=1), atol=1e-6)
             np.testing.assert_allclose(results[f"top{k}_{name}_by_case"][0], np.mean(expected, axis=0), atol=1e-6)
+
+
+def test_an_array_whose_columns_are_in_another_order_is_told_and_one_that_tells_nothing_is_not():
+    random = np.random.default_rng(0)
+    truth = random.integers(3, size=120)
+    annotations = pb.Annotations.from_labels(
+        np.array(list("abc"))[worlds.noisy(random, truth, 0.8, size=(3,))].tolist()
+    )
+    scores = np.eye(3)[truth] + random.random((120, 3))
+    given = {"A": scores, "noise": random.random((120, 3)), "turned": scores[:, [1, 2, 0]]}
+    options = {"truth": "annotator", "replicates": 0}
+    with pytest.warns(DataWarning, match="columns of turned agree .* 'a', 'b', 'c'") as told:
+        pb.evaluate(annotations, given, **options)
+    assert len(told) == 1

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from rich.cells import cell_len
 
-from plausibly.base.errors import Fault
+from plausibly.base.errors import Fault, Serious
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -210,7 +210,9 @@ def layout(
     Note: Cases are few: add some.
     """
     verdict = list(paragraph(screen.headline, width))
-    told = sorted(dict.fromkeys(screen.notes), key=lambda note: not isinstance(note, Fault))
+    told = sorted(
+        dict.fromkeys(screen.notes), key=lambda note: (not isinstance(note, Serious), not isinstance(note, Fault))
+    )
     notes = [paragraph(f"Note: {note}", width) for note in told]
     lines: list[str] = []
     left = most - len(verdict) - sum(map(len, notes[:1])) - (len(notes) > 1)

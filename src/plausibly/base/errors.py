@@ -54,6 +54,10 @@ class Fault(str):
     """A note on what may make results wrong, such as a :class:`DataWarning`, which comes before other notes."""
 
 
+class Serious(Fault):
+    """A fault after which no number is to be trusted, which comes before all other notes."""
+
+
 class ConvergenceWarning(PlausiblyWarning):
     """Chains did not converge, so that results should not be trusted: the message says where, and what helps."""
 

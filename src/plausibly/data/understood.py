@@ -77,4 +77,11 @@ def _left_out(source: Source | None, used: Sequence[str]) -> str:
         return ""
     roles = {find(role, source.names) for role in ("case", "annotator", "class", "score")}
     rest = [name for name in source.names if name not in {*roles, *ORDERINGS, *WHEN, *used}]
-    return f"; {'column' if len(rest) == 1 else 'columns'} {some(rest, _NAMED)} not used" if rest else ""
+    ranks = next(
+        (f" (call {name!r} rank if it ranks the classes of an answer)" for name in rest if _is_place(name)), ""
+    )
+    return f"; {'column' if len(rest) == 1 else 'columns'} {some(rest, _NAMED)} not used{ranks}" if rest else ""
+
+
+def _is_place(name: str) -> bool:
+    return name.strip().lower() in ("position", "place", "ranking", "priority", "rank order", "rank_order", "ranks")

@@ -17,15 +17,16 @@ from plausibly.base.bootstrap import CI_PROB, PANEL, REPLICATES, check_probabili
 from plausibly.base.checks import check_whole
 from plausibly.base.cluster import in_order, map_on
 from plausibly.base.compute import ahead
-from plausibly.base.errors import ArgumentError, PlausiblyWarning, renamed
+from plausibly.base.errors import ArgumentError, DataWarning, PlausiblyWarning, renamed
 from plausibly.base.integers import distinct
 from plausibly.base.memory import release_memory
-from plausibly.base.names import listed
+from plausibly.base.names import listed, some
 from plausibly.base.pools import small_products
 from plausibly.base.programs import kept_on_disk
 from plausibly.base.progress import Progress, logged
 from plausibly.base.random_streams import Stream, key_words
 from plausibly.data.annotations import Annotations, Scores
+from plausibly.data.audit import exchanged_classes
 from plausibly.data.groups import check_weights
 from plausibly.data.predictions import Marked
 from plausibly.data.rounds import tell
@@ -350,9 +351,9 @@ def evaluate(
     PlausiblyWarning
         If the posterior knows predictions, but not those of a classifier that is evaluated, which is then underrated;
         if it knows none, and annotators name a classifier's first choices more often than it expects (by at least a
-        point and two standard errors), so that its accuracy is underestimated; if accuracies are withheld; and
-        if the annotations limit what can be known (:func:`plausibly.evaluation.limits`) under a posterior that knows
-        predictions.
+        point and two standard errors), so that its accuracy is underestimated; if the columns of an array agree with
+        the annotations better in another order; if accuracies are withheld; and if the annotations limit what can be
+        known (:func:`plausibly.evaluation.limits`) under a posterior that knows predictions.
 
     References
     ----------
@@ -387,7 +388,9 @@ def evaluate(
         annotations = labels_of_posterior(posterior)
         if of_labels or labels_suffice(posterior, annotations, panel, readers, ordered=ordered):
             tell(annotations.rounds)
-            return against_labels(annotations, predictions, truth, panel=panel, **options).assign_attrs(ci_prob=ci_prob)
+            results = against_labels(annotations, predictions, truth, panel=panel, **options)
+            _tell_order(posterior, predictions)
+            return results.assign_attrs(ci_prob=ci_prob)
         if panel > MOST_EXPERTS:
             raise ArgumentError(
                 f"a panel that is drawn has at most {MOST_EXPERTS} experts, but {panel} were given: take "
@@ -400,7 +403,22 @@ def evaluate(
     told = attrs.get("rounds"), attrs.get("withheld"), limited, *knows_more(results).values()
     for sentence in filter(None, told):
         warnings.warn(sentence, PlausiblyWarning, stacklevel=3)
+    _tell_order(posterior, predictions)
     return results
+
+
+def _tell_order(posterior: Any, predictions: Mapping[str, Any]) -> None:
+    """Warn of arrays, which have no names, whose columns agree with the annotations better in another order."""
+    annotations = posterior if isinstance(posterior, Scores) else labels_of_posterior(posterior)
+    for name, values in predictions.items() if isinstance(annotations, Annotations) else ():
+        of_all = isinstance(values, np.ndarray) and values.shape == (annotations.n_cases, annotations.n_classes)
+        if of_all and (pairs := exchanged_classes(annotations, values.argmax(1))):
+            warnings.warn(
+                f"The columns of {name} agree with the annotations better under the names of other classes "
+                f"({some(pairs)}): they may be in another order than the classes, {some(annotations.classes)}.",
+                DataWarning,
+                stacklevel=4,
+            )
 
 
 @kept_on_disk()

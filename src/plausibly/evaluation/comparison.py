@@ -149,6 +149,7 @@ def better_equal_worse(
     >>> better_equal_worse(xr.Dataset({"top1_accuracy": accuracy}), "top1_accuracy", "A", "B")
     {'better': 0.5, 'equal': 0.25, 'worse': 0.25}
     """
+    _check_results(results)
     names = list(map(str, results["classifier"].values))
     for name in (a, b):
         if name not in names:
@@ -396,12 +397,16 @@ def _effective(draws: Float[np.ndarray, " draw"], chains: np.ndarray) -> float:
     return float(min(ess_of_mean(draws.reshape(len(counts), -1, 1))[0], len(draws)))
 
 
-def metric_by_draw(results: xr.Dataset, metric: Any) -> xr.DataArray:
-    """Return a metric of results (classifier, draw)."""
-    if not isinstance(results, xr.Dataset):
+def _check_results(results: object) -> None:
+    if not isinstance(results, xr.Dataset) or "classifier" not in results.dims:
         raise ArgumentError(
             f"results of plausibly.evaluate are needed, but a {type(results).__name__} was given: evaluate first."
         )
+
+
+def metric_by_draw(results: xr.Dataset, metric: Any) -> xr.DataArray:
+    """Return a metric of results (classifier, draw)."""
+    _check_results(results)
     metric = public_name(metric) or metric
     if metric not in results or set(results[metric].dims) != {"classifier", "draw"}:
         known = [name for name, variable in results.data_vars.items() if set(variable.dims) == {"classifier", "draw"}]

@@ -194,6 +194,9 @@ def _open(path: str | Path) -> tuple[xr.DataTree, Posterior]:
         if not Path(path).exists():
             raise FileError(f"{path} does not exist: check the path.")
         if Path(path).is_dir():
+            if not any((Path(path) / name).exists() for name in ("zarr.json", ".zgroup")):
+                within = next((f", such as {one}" for one in sorted(Path(path).glob("*.nc"))), "")
+                raise FileError(f"{path} is a folder, and no posterior: give a file that plausibly wrote{within}.")
             tree, groups = read_store(path)
         elif not _is_hdf5(Path(path)):
             raise FileError(f"{path} is not a posterior: give a file that plausibly aggregate or pb.save wrote.")

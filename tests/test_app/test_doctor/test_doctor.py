@@ -463,6 +463,19 @@ def test_a_table_with_a_column_for_each_classifier(labels, tmp_path):
     assert run(of(found, "evaluate") + f" --truth annotator --quick {FEW}").exit_code == 0
 
 
+def test_two_columns_that_sum_to_one_are_classes_of_one_classifier_and_a_doubled_column_is_said_of_its_file(tmp_path):
+    rows = (f"c{i},{who},{i % n % 2}" for i in range(12) for who, n in (("ann", 2), ("bob", 3)))
+    calls = table(tmp_path / "calls.csv", "case,annotator,label", *rows)
+    both = table(
+        tmp_path / "m.csv", "case,benign,malignant", *(f"c{i},{i / 20:.2f},{1 - i / 20:.2f}" for i in range(12))
+    )
+    twice = table(tmp_path / "twice.csv", "case,p,p", *(f"c{i},0.5,0.5" for i in range(12)))
+    found = pb.doctor([calls, both, twice])
+    assert not [command for command in found.commands if "--predictions" in command]
+    assert any("'0', '1' have no column" in problem for problem in found.problems)
+    assert "names the column 'p' 2 times" in str(found.files[2])
+
+
 @pytest.mark.parametrize("order", [("people.csv", "judges.csv"), ("judges.csv", "people.csv")])
 def test_columns_that_are_called_like_models_are_judged_by_people_however_many_there_are(tmp_path, monkeypatch, order):
     monkeypatch.chdir(tmp_path)

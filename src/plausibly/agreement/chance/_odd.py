@@ -11,9 +11,10 @@ from plausibly.agreement.chance.annotators import flagged_in_words
 from plausibly.agreement.chance.leaning import leaning_in_words
 from plausibly.base.errors import Fault, PlausiblyError, PlausiblyWarning
 from plausibly.data.annotations import Annotations, Scores
+from plausibly.data.labels import Labels
 
 
-def odd_annotators(read: Annotations | Scores, *, leaning: bool = True) -> list[str]:
+def odd_annotators(read: Annotations | Scores | Labels, *, leaning: bool = True) -> list[str]:
     """Say who among the annotators needs a look, and who is strict or lenient; see :meth:`Agreement.annotators`.
 
     Not who says the same as another, which is told when labels are read. Of annotators who cannot be compared, nothing
@@ -33,7 +34,7 @@ def odd_annotators(read: Annotations | Scores, *, leaning: bool = True) -> list[
 _last: tuple[Callable[[], Any], tuple[str, str]] = (lambda: None, ("", ""))
 
 
-def _said(read: Annotations | Scores) -> tuple[str, str]:
+def _said(read: Annotations | Scores | Labels) -> tuple[str, str]:
     """Both sentences; of the annotations asked about last, which every screen and page of a command is, as kept."""
     global _last
     if _last[0]() is read:

@@ -218,7 +218,7 @@ class ReaderStudy(Shown, kind="readers"):
             return "worse, within the margin" if comparison.effect.p_value(self.margin) < _SURE else "worse"
         if lower > 0 or comparison.effect.p_value(self.margin) < _SURE:
             passes = self.constant is not None and self.constant[1].p_value(self.margin) < _SURE
-            if passes or comparison.first in self._unfair:
+            if passes or comparison.first in self._unfair or self._traded(comparison):
                 return "cannot tell"
             return "better" if lower > 0 else "not worse"
         return "open"
@@ -228,6 +228,16 @@ class ReaderStudy(Shown, kind="readers"):
         """Models whose AUROC is that of scores, where readers gave decisions."""
         models = self.study.models if self.figure.of == "scores" and not self.study.answers.scored else {}
         return [name for name, one in models.items() if one.scored]
+
+    def _traded(self, one: Comparison) -> bool:
+        """Whether a model's other half of sensitivity and specificity is lower by more than the margin."""
+        half, models = _OTHER_HALF.get(self.figure.name), self.study.models
+        if half is None or one.first not in models:
+            return False
+        table = self.by_reader
+        of_readers = table.loc[table["kind"] == "reader", half].mean()
+        first, second = (table.loc[table["who"] == who, half].mean() for who in (one.first, one.second))
+        return bool(first < (second if one.second in models else of_readers) - self.margin)
 
     def passes(self, comparison: Comparison) -> bool:
         """Whether the first side is better, or not worse by the margin."""

@@ -12,7 +12,7 @@ import pandas as pd
 from plausibly.app.cli._options import EvaluatedData, MetricOptions, SweepOptions, parse_numbers, predicted_by_all
 from plausibly.app.cli._output import note
 from plausibly.app.cli._requirements import parse_requirements
-from plausibly.base.errors import AnnotationError, ArgumentError, Fault, FileError
+from plausibly.base.errors import AnnotationError, ArgumentError, FileError, Serious
 from plausibly.base.names import some
 from plausibly.data.annotations import Annotations, Scores, read_classes
 from plausibly.data.annotations.io.columns import is_number
@@ -22,6 +22,7 @@ from plausibly.evaluation.metrics import USUAL, public_name
 from plausibly.evaluation.truth import truth_in_words
 from plausibly.metrics import Metric, OrderMetric, SumMetric
 
+_OF_ORDER = {"unrelated predictions", "exchanged classes"}  # checks that find rows or columns in another order
 RULES = "specificity", "sensitivity", "net_benefit"  #: by which a threshold is chosen
 
 
@@ -153,7 +154,10 @@ def look_for_problems(read: Annotations, predictions: Mapping[str, Any], *, quie
     """Audit annotations and predictions, and say what is serious; if quiet, only if classes seem exchanged."""
     audited = audit(read, predictions)
     if (grave := serious(audited, told=False)) and (not quiet or "exchanged classes" in grave):
-        note(Fault(f"the data have {', '.join(grave)}: run plausibly audit."))
+        found = audited.set_index("check")["examples"]
+        said = ", ".join(f"{name} ({found[name]})" for name in grave)
+        order = "rows or columns may be in another order; " if {*grave} & _OF_ORDER else ""
+        note(Serious(f"the data have {said}: {order}run plausibly audit."))
     return audited
 
 

@@ -24,7 +24,7 @@ from rich.text import Text
 from plausibly.app.cli._folder import keep_others, writing
 from plausibly.app.cli._wording import in_options
 from plausibly.app.screen import LINES, NOTES, WIDTH, Screen, layout, paragraph
-from plausibly.base.errors import ArgumentError, DataWarning, Fault, PlausiblyWarning
+from plausibly.base.errors import ArgumentError, DataWarning, Fault, PlausiblyWarning, Serious
 from plausibly.base.progress import logged
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def show(screen: Screen, where: str, kept: int = 0, notes_in: Path | None = None
     told = partial(in_options, parameters=PARAMETERS.get())
     printed = {*_SAID.notes} - {*_SAID.held}
     notes = [note for note in dict.fromkeys([*screen.notes, *_SAID.held]) if note not in printed]
-    notes = [Fault(told(note)) if isinstance(note, Fault) else told(note) for note in notes]
+    notes = [type(note)(told(note)) for note in notes]
     lines, left_out = layout(
         screen._replace(headline=told(screen.headline), notes=notes),
         console().width,
@@ -164,11 +164,11 @@ def notes() -> Iterator[None]:
 
 
 def note(words: str) -> None:
-    """Print a note, once; where there are several before a screen, the others wait for it."""
+    """Print a note, once; where there are several before a screen, the others wait for it, unless they are serious."""
     if words in _SAID.notes:  # files may be read more than once
         return
     _SAID.notes.append(words)
-    if not _SAID.shown and len(_SAID.notes) > _BEFORE:
+    if not _SAID.shown and len(_SAID.notes) > _BEFORE and not isinstance(words, Serious):
         _SAID.held.append(words)
     else:
         complain(words, "Note")

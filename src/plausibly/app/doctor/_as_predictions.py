@@ -78,7 +78,10 @@ def as_classifiers(one: Looked, main: Looked) -> list[Looked]:
     for name in names if case is not None else ():
         if name == case:
             continue
-        said = unpack(f"{one.path}:{name}", classes, PREDICTED[0], POSITIVE[0])
+        try:
+            said = unpack(f"{one.path}:{name}", classes, PREDICTED[0], POSITIVE[0])
+        except PlausiblyError:  # of the whole file, such as a column that is there twice
+            return []
         path, values = Path(f"{one.path}:{name}"), said.iloc[:, -1].tolist()
         own: dict[str, Any] = {"column": name, "cases": said["case"].to_numpy(str)}
         if PREDICTED[0] in said:
@@ -88,4 +91,6 @@ def as_classifiers(one: Looked, main: Looked) -> list[Looked]:
             matrix = Matrix(np.array(values, float)[:, None], None, None)
             words = f"predictions of {many(len(values), 'case')}, one number each"
             found.append(Looked(path, "predictions", words, content=matrix, **own))
-    return found if len(found) > 1 else []
+    numbers = [one.content.values[:, 0] for one in found if isinstance(one.content, Matrix)]
+    of_classes = len(numbers) == len(found) == len(classes) and np.allclose(sum(numbers), 1, atol=0.01)
+    return found if len(found) > 1 and not of_classes else []

@@ -5,10 +5,11 @@ from functools import partial
 
 import pandas as pd
 
-from plausibly.agreement import MARGIN, Discrepancy, Labels
+from plausibly.agreement import MARGIN, Discrepancy, Labels, odd_annotators
 from plausibly.app import plots
 from plausibly.app.screen import About, Piece, Screen, Table, cell, over_groups, percent, with_interval
 from plausibly.base.bootstrap import CI_PROB, REPLICATES
+from plausibly.base.errors import Fault
 from plausibly.base.names import many, some
 from plausibly.data.labels.types import may_be_names
 
@@ -47,6 +48,7 @@ def screen(
             told.append(f"These annotators cannot tell whether {model} is as close to them as they are to each other.")
             notes += [f"{compared.beside_constant(replicates, seed)[model]}.", f"{frame.loc[model, 'why']}."]
     told += _headline(frame, margin)
+    notes = [*beside_odd(compared.labels), *notes]
     notes += [*_notes(compared, frame, labels), *_over_groups(compared), *_left_out(compared, labels)]
     width = ci_prob if compared.several_clusters else None
     people = partial(compared.annotators, width, replicates, seed)
@@ -61,6 +63,12 @@ def screen(
     facts = {"labels": str(compared.labels), "distance": compared.distance, "margin": f"Δ below {1 + margin:g}"}
     about = About("Is it as close to annotators as they are to each other?", facts, ASSUMED, SOURCES)
     return Screen(" ".join(told), _table(frame, ci_prob), notes, "discrepancy.csv", files=files, about=about)
+
+
+def beside_odd(labels: Labels) -> Iterator[str]:
+    """Say who among the annotators, with whom models are compared, is at chance."""
+    for words in odd_annotators(labels, leaning=False):
+        yield Fault(f"{words} Answers compare models with all annotators, these included: also try without them.")
 
 
 def _headline(frame: pd.DataFrame, margin: float) -> Iterator[str]:

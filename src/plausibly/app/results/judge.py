@@ -10,6 +10,7 @@ import pandas as pd
 from plausibly.agreement import Judgement
 from plausibly.agreement.judge.judgement import IF_RIGHT, QUESTIONS
 from plausibly.app import plots
+from plausibly.app.results.discrepancy import beside_odd
 from plausibly.app.screen import About, Part, Piece, Screen, Table, over_groups, percent, with_interval
 from plausibly.evaluation.summaries import FEW
 
@@ -77,7 +78,8 @@ def screen(result: Judgement) -> Screen:
         known = [at for at, one in enumerate(asked) if one.answer != "unknown"]
         caption = f"Evidence about {name}. Lines are {percent(result.ci_prob)} intervals."
         figures[caption] = tuple(partial(_draw, result, name, at) for at in known)
-    notes = [*_over_groups(result.by), *sorted(notes, key=lambda words: not words.startswith("Offset"))]
+    odd = beside_odd(result.test.comparison.labels)
+    notes = [*odd, *_over_groups(result.by), *sorted(notes, key=lambda words: not words.startswith("Offset"))]
     return Screen(" ".join(told), of_answers, notes, "judge.html", figures, files, _about(result))
 
 

@@ -19,8 +19,8 @@ def check_annotations(annotations: object) -> None:
     """Refuse what has not been read."""
     if not isinstance(annotations, Annotations | Scores):
         raise ArgumentError(
-            f"annotations must be an Annotations or Scores, but a {type(annotations).__name__} was given: read it with "
-            "pb.read (a file, a table of pandas or another, …)."
+            "annotations must be an Annotations or Scores, but an object of type "
+            f"{type(annotations).__name__} was given: read it with pb.read (a file, a table of pandas or another, …)."
         )
 
 

@@ -13,4 +13,5 @@ from plausibly.data.audit._audit import read_for_audit as read_for_audit
 from plausibly.data.audit._audit import serious as serious
 from plausibly.data.audit._doubts import identical_annotators as identical_annotators
 from plausibly.data.audit._doubts import tell_doubts as tell_doubts
+from plausibly.data.audit._predictions import exchanged_classes as exchanged_classes
 from plausibly.data.audit._repeats import pasted as pasted

@@ -38,7 +38,7 @@ def of_predictions(annotations: Annotations, named: Mapping[str, Any], extra: st
         best = scores.argmax(axis=1)
         if _is_unrelated(annotations, scores, best):
             unrelated.append(name)
-        exchanged += [f"{name}: {pair}" for pair in _exchanged(annotations, best)]
+        exchanged += [f"{name}: {pair}" for pair in exchanged_classes(annotations, best)]
         copied += [f"{name} = {who}" for who in _annotator_of(annotations, best)]
         silent = ~scores.any(axis=1)  # which says that there is no answer
         other = (scores < 0).any(axis=1) | (np.abs(scores.sum(axis=1, dtype=np.float64) - 1) > _SUM)
@@ -80,7 +80,7 @@ def _rows(scores: Float[np.ndarray, "case class"]) -> UInt64[np.ndarray, " case"
     return out
 
 
-def _exchanged(annotations: Annotations, best: Int[np.ndarray, " case"]) -> list[str]:
+def exchanged_classes(annotations: Annotations, best: Int[np.ndarray, " case"]) -> list[str]:
     """Pairs of a class that a classifier chooses, and the class that annotators name first instead.
 
     Classes are assigned to the columns by the annotations of every other case. Pairs are reported if the assignment

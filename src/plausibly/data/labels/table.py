@@ -51,6 +51,7 @@ def labels_in(
     if not isinstance(content, Source) or (content is source and ranked):
         return None
     source = content
+    optional = (*optional, *ORDERINGS[:1]) if source.repeats in ("first", "last") else optional
     wanted = {find(name, source.names) for name in (*NAMES, "label", "score")} | {
         *columns,
         *optional,
