@@ -19,22 +19,22 @@ SLACK = 0.03  #: how far lines may fall before their limit has to
 LIMITS: dict[str, dict[str, int]] = {
     "lines of code": {
         "aggregation": 5756,  # panels of a sweep, and their rows; width of intervals
-        "agreement": 8830,  # reader studies; models that rate higher; who leans, without those who lean; who is named
-        "app": 13972,  # plots say what they draw; one budget of lines; typos in doctor; notes.txt
-        "base": 2373,  # distinct integers; lanes of rejection; results in notebooks; what notes are faults; typos
-        "data": 15903,  # what is unread; columns of class names; sets in a cell, spans; products of labels by look
+        "agreement": 8830,  # halves of two figures; models that rate higher; who leans; who is named
+        "app": 13972,  # serious faults first; plots say what they draw; budget of lines; typos in doctor; notes.txt
+        "base": 2373,  # serious faults; distinct integers; lanes of rejection; results in notebooks; typos
+        "data": 15903,  # columns in another order; what is unread; class names; sets, spans; products by look
         "decisions": 3888,  # what is said of sets without the prior
         "distances": 1858,  # distances of sets
         "distributions": 1231,
-        "evaluation": 7468,  # who is better, of arrays; who knows more than one true class; panels of given labels
+        "evaluation": 7468,  # columns in another order; who is better; who knows more than one true class
         "families": 4595,  # one call for freed shapes; confusions; how annotators answer; looks before true classes
         "inference": 4847,  # closed forms, few draws; fast gammas; all chains abreast; widths of slices; small products
         "metrics": 3588,  # average precision of resampled cases; sets are counted
         "models": 2002,  # axes of chains and of points in signatures; points of slices of many labels
         "plausibly": 117,
-        "posterior": 3780,  # arrays computed when read; files of closed forms; R-hat by chance
+        "posterior": 3780,  # folders that are none; arrays computed when read; files of closed forms; R-hat by chance
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 40201,  # refused plots; who knows more than one true class; what compiled moves draw; long products
+        "tests": 40201,  # what a stranger met; who knows more than one true class; compiled moves
         "validation": 6715,  # panels of other experts: public readers and simulated ones; scales of their priors
     },
     "shape": {
