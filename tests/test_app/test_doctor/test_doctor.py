@@ -463,6 +463,14 @@ def test_a_table_with_a_column_for_each_classifier(labels, tmp_path):
     assert run(of(found, "evaluate") + f" --truth annotator --quick {FEW}").exit_code == 0
 
 
+def test_an_option_is_for_the_file_that_cannot_be_read_without_and_not_for_none(tmp_path):
+    gold = table(tmp_path / "gold.csv", "case,label", *(f"c{i},a" for i in range(9)))
+    rows = (f"c{i},{who},{'ab'[i % 2]}" for i in range(9) for who in ("ann", "bob"))
+    calls = table(tmp_path / "calls.csv", "Lesion,annotator,label", *rows)
+    assert [one.role for one in pb.doctor([gold, calls], case="Lesion").files] == ["gold labels", "annotations"]
+    assert pb.doctor([gold, calls], case="Slide").files[0].role is None
+
+
 def test_two_columns_that_sum_to_one_are_classes_of_one_classifier_and_a_doubled_column_is_said_of_its_file(tmp_path):
     rows = (f"c{i},{who},{i % n % 2}" for i in range(12) for who, n in (("ann", 2), ("bob", 3)))
     calls = table(tmp_path / "calls.csv", "case,annotator,label", *rows)

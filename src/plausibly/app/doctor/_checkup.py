@@ -148,10 +148,17 @@ def doctor(
     asked = {name: text for name, text in (roles | rest).items() if text is not None}
     named = Path(" ".join(f"{who}={file}" for who, file in each.items()))
     files = [look(named, files=each, asked=asked)] if each else []
+    taken = bool(each) or not asked
     for path in (Path(path) for path in given if named_file(path) is None):
-        found = look(path, asked=asked if not files else {})
-        again = look(path, asked=asked) if found.role is None and asked and files else found
-        files.append(found if again.role is None else again)
+        first, second = ({}, asked) if files else (asked, {})
+        found = look(path, asked=first)
+        if found.role is None and asked and (files or len(given) > 1):
+            again = look(path, asked=second)
+            found = found if again.role is None else again
+        taken |= found.asked == asked
+        files.append(found)
+    if not taken:  # by none of several files
+        files[0] = look(files[0].path, asked=asked)
     lists = [one for one in files if one.role == "classes"]
     classes = lists[0] if lists else None
     problems = [f"{one.path} is a second list of classes: leave one out." for one in lists[1:]]
