@@ -22,7 +22,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "agreement": 8830,  # halves of two figures; models that rate higher; who leans; who is named
         "app": 13979,  # serious faults first; plots say what they draw; budget of lines; typos in doctor; notes.txt
         "base": 2373,  # serious faults; distinct integers; lanes of rejection; results in notebooks; typos
-        "data": 15903,  # columns in another order; what is unread; class names; sets, spans; products by look
+        "data": 15905,  # columns in another order; what is unread; class names; sets, spans; products by look
         "decisions": 3888,  # what is said of sets without the prior
         "distances": 1858,  # distances of sets
         "distributions": 1231,
@@ -34,7 +34,7 @@ LIMITS: dict[str, dict[str, int]] = {
         "plausibly": 117,
         "posterior": 3780,  # folders that are none; arrays computed when read; files of closed forms; R-hat by chance
         "systems": 2860,  # people against each other, scales, and what it takes to call a system the best
-        "tests": 40209,  # what a stranger met; who knows more than one true class; compiled moves
+        "tests": 40212,  # what a stranger met; who knows more than one true class; compiled moves
         "validation": 6715,  # panels of other experts: public readers and simulated ones; scales of their priors
     },
     "shape": {

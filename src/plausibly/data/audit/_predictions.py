@@ -84,7 +84,8 @@ def exchanged_classes(annotations: Annotations, best: Int[np.ndarray, " case"]) 
     """Pairs of a class that a classifier chooses, and the class that annotators name first instead.
 
     Classes are assigned to the columns by the annotations of every other case. Pairs are reported if the assignment
-    fits the remaining cases better than the names of the columns do.
+    fits the remaining cases better than the names of the columns do. A single one is that of a classifier that mostly
+    names one class.
     """
     n_cases, n_classes = annotations.n_cases, annotations.n_classes
     if n_classes > _MANY_CLASSES:
@@ -112,7 +113,8 @@ def exchanged_classes(annotations: Annotations, best: Int[np.ndarray, " case"]) 
     other, own = assigned(counts), np.arange(n_classes)
     better = counts[own, other] - counts[own, own]
     names = annotations.classes
-    return [f"{names[k]} is {names[other[k]]}" for k in np.argsort(-better, kind="stable") if better[k] > 0]
+    pairs = [f"{names[k]} is {names[other[k]]}" for k in np.argsort(-better, kind="stable") if better[k] > 0]
+    return pairs if len(pairs) > 1 else []
 
 
 def _annotator_of(annotations: Annotations, best: Int[np.ndarray, " case"]) -> Sequence[str]:
