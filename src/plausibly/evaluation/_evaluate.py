@@ -409,8 +409,10 @@ def evaluate(
 
 def _tell_order(posterior: Any, predictions: Mapping[str, Any]) -> None:
     """Warn of arrays, which have no names, whose columns agree with the annotations better in another order."""
-    annotations = posterior if isinstance(posterior, Scores) else labels_of_posterior(posterior)
-    for name, values in predictions.items() if isinstance(annotations, Annotations) else ():
+    if isinstance(posterior, Scores):
+        return
+    annotations = labels_of_posterior(posterior)
+    for name, values in predictions.items():
         of_all = isinstance(values, np.ndarray) and values.shape == (annotations.n_cases, annotations.n_classes)
         if of_all and (pairs := exchanged_classes(annotations, values.argmax(1))):
             warnings.warn(
