@@ -139,6 +139,7 @@ def test_a_third_classifier_without_a_value_changes_no_pair():
     assert better_equal_worse(found, "top1_accuracy", "A", "B") == {"better": 0.5, "equal": 0.25, "worse": 0.25}
 
 
+@pytest.mark.filterwarnings("ignore:The columns of")  # scores that are turned round
 @pytest.mark.slow
 def test_a_better_classifier_is_better_by_every_metric_and_kind_of_noise():
     posterior, truth = random_cases()

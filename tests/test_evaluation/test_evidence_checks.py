@@ -167,6 +167,7 @@ def test_labels_of_shares_pass_labels_with_errors_do_not_and_two_labels_are_not_
     assert label_shares(*world(n=50, labels=2)[1:]) == {}
 
 
+@pytest.mark.filterwarnings("ignore:The columns of")  # scores that are turned round
 @pytest.mark.slow
 def test_a_posterior_with_predictions_is_checked_by_these_and_without_the_agreement_that_it_was_fitted_to():
     _, counts, scores = world(n=60)
