@@ -455,7 +455,7 @@ def test_an_array_whose_columns_are_in_another_order_is_told_and_one_that_tells_
     )
     scores = np.eye(3)[truth] + random.random((120, 3))
     given = {"A": scores, "noise": random.random((120, 3)), "turned": scores[:, [1, 2, 0]]}
-    given["constant"] = np.eye(3)[np.full(120, 2)]
+    given["constant"] = np.eye(3)[np.full(120, 2)]  # of whom another class would be right more often
     options = {"truth": "annotator", "replicates": 0}
     with pytest.warns(DataWarning, match="columns of turned agree .* 'a', 'b', 'c'") as told:
         pb.evaluate(annotations, given, **options)
