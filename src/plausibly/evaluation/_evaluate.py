@@ -381,15 +381,16 @@ def evaluate(
     check_probability("ci_prob", ci_prob)
     posterior = posterior.grades() if ordered and isinstance(posterior, Scores) else posterior
     drawn = {"k": k, "sizes": sizes, "progress": progress, "scheduler": scheduler}
+    read: Any = posterior
     if not check_truth(truth):
         of_labels = truth == "annotator" or isinstance(posterior, Annotations | Scores)
         if not of_labels:
             check_whole("panel", panel, 1, "give for example 5")
-        annotations = labels_of_posterior(posterior)
+        read = annotations = labels_of_posterior(posterior)
         if of_labels or labels_suffice(posterior, annotations, panel, readers, ordered=ordered):
             tell(annotations.rounds)
             results = against_labels(annotations, predictions, truth, panel=panel, **options)
-            _tell_order(posterior, predictions)
+            _tell_order(read, predictions)
             return results.assign_attrs(ci_prob=ci_prob)
         if panel > MOST_EXPERTS:
             raise ArgumentError(
@@ -403,17 +404,18 @@ def evaluate(
     told = attrs.get("rounds"), attrs.get("withheld"), limited, *knows_more(results).values()
     for sentence in filter(None, told):
         warnings.warn(sentence, PlausiblyWarning, stacklevel=3)
-    _tell_order(posterior, predictions)
+    _tell_order(read, predictions)
     return results
 
 
-def _tell_order(posterior: Any, predictions: Mapping[str, Any]) -> None:
+def _tell_order(source: Any, predictions: Mapping[str, Any]) -> None:
     """Warn of arrays, which have no names, whose columns agree with the annotations better in another order."""
-    if isinstance(posterior, Scores):
+    arrays = {name: values for name, values in predictions.items() if isinstance(values, np.ndarray)}
+    if not arrays:
         return
-    annotations = labels_of_posterior(posterior)
-    for name, values in predictions.items():
-        of_all = isinstance(values, np.ndarray) and values.shape == (annotations.n_cases, annotations.n_classes)
+    annotations = labels_of_posterior(source)
+    for name, values in arrays.items():
+        of_all = values.shape == (annotations.n_cases, annotations.n_classes)
         if of_all and (pairs := exchanged_classes(annotations, values.argmax(1))):
             warnings.warn(
                 f"The columns of {name} agree with the annotations better under the names of other classes "

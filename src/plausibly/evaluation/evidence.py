@@ -12,6 +12,7 @@ from plausibly.base.arviz import Posterior
 from plausibly.data.annotations import Annotations
 from plausibly.families.priors import Evidence
 from plausibly.families.true_class.confusion import Confusion
+from plausibly.posterior import draws_apart
 from plausibly.posterior.says import has_true_class
 
 WITHHELD = (
@@ -116,9 +117,7 @@ def named_where_one_is_true(
 ) -> Float[np.ndarray, "classifier case"]:
     """Mean probability that the annotators of a case name a choice, where one class is true; 0 without annotators."""
     group, constants = posterior["posterior"], posterior["constant_data"]
-    n = group.sizes["chain"] * group.sizes["draw"]
-    chain, draw = np.divmod(np.linspace(0, n - 1, _DRAWS).round().astype(int), group.sizes["draw"])
-    some = group.isel(chain=xr.DataArray(chain, dims="replicate"), draw=xr.DataArray(draw, dims="replicate"))
+    some = group.isel(draws_apart(group, _DRAWS))
     named = Confusion.of(posterior, some).given_truth()
     true = np.zeros((annotations.n_cases, named.shape[1]))
     true[constants["case_index"].values, group["class_index"].values] = some["plausibility"].mean("replicate").values
@@ -126,8 +125,7 @@ def named_where_one_is_true(
     case = annotations.annotation_case
     who, chosen = np.minimum(annotations.annotation_annotator, len(named) - 1), choice[:, case]
     given = sum(true[case, of] * named[who, of, chosen] for of in range(named.shape[1])) * (chosen >= 0)
-    numbers = np.maximum(annotations.per_case, 1)
-    return np.stack([np.bincount(case, of, annotations.n_cases) / numbers for of in np.atleast_2d(given)])
+    return np.stack([np.bincount(case, of, annotations.n_cases) for of in given]) / np.maximum(annotations.per_case, 1)
 
 
 def knows_more(results: xr.Dataset) -> dict[str, str]:

@@ -41,6 +41,7 @@ from plausibly.posterior._views import as_weighted_rows as as_weighted_rows
 from plausibly.posterior._views import case_draws as case_draws
 from plausibly.posterior._views import dense as dense
 from plausibly.posterior._views import dense_slots as dense_slots
+from plausibly.posterior._views import draws_apart as draws_apart
 from plausibly.posterior._views import stacked_draws as stacked_draws
 from plausibly.posterior._views import top_classes as top_classes
 from plausibly.posterior.on_demand import LIKELIHOOD as LIKELIHOOD

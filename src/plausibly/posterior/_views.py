@@ -162,6 +162,13 @@ def case_draws(posterior: Posterior, case: str) -> xr.Dataset:
     )
 
 
+def draws_apart(group: xr.Dataset, number: int) -> dict[str, xr.DataArray]:
+    """Where to find so many draws, at equal distances over all chains, for ``isel``: along ``replicate``."""
+    n = group.sizes["chain"] * group.sizes["draw"]
+    found = np.divmod(np.linspace(0, n - 1, number).round().astype(int), group.sizes["draw"])
+    return {dim: xr.DataArray(at, dims="replicate") for dim, at in zip(("chain", "draw"), found, strict=True)}
+
+
 def dense(
     posterior: Posterior, cases: str | Sequence[str] | None = None, seed: int = 0
 ) -> Float[np.ndarray, "draw case class"]:

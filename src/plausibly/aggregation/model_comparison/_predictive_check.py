@@ -34,6 +34,7 @@ from plausibly.posterior import (
     annotations_of,
     check_posterior,
     dense_slots,
+    draws_apart,
     model_of,
     remainder_concentration,
     slots_of,
@@ -292,9 +293,7 @@ def _chosen(
     """
     group = posterior["posterior"]
     variable = group["plausibility"].transpose("chain", "draw", "slot")
-    n = variable.sizes["chain"] * variable.sizes["draw"]
-    chain, draw = np.divmod(np.linspace(0, n - 1, replicates).round().astype(int), variable.sizes["draw"])
-    at = {"chain": xr.DataArray(chain, dims="replicate"), "draw": xr.DataArray(draw, dims="replicate")}
+    at = draws_apart(group, replicates)
     weights = np.asarray(variable.isel(at).transpose("replicate", "slot").values, np.float32)
     if "answers" in declared(posterior):
         own = to_groups(posterior)[GROUP]

@@ -346,8 +346,8 @@ def from_table(table: Table, rule: str = "drop", repeats: str | None = None) -> 
     when = order_in(table.further)
     if not table.numbered:
         rank = table.further.get("rank") if repeats in ("first", "last") else None  # of rows that are one answer
-        placed = when if rank is None else np.asarray(rank, float)
-        values, there = one_each(values, there, (cases, case), (annotators, annotator), placed, repeats)
+        first = when if rank is None else np.asarray(rank, float)
+        values, there = one_each(values, there, (cases, case), (annotators, annotator), first, repeats)
     order = np.lexsort((annotator, case))
     order = order[there[order]]
     who = None if table.numbered else (annotator[order], annotators)
